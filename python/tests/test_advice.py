@@ -107,19 +107,6 @@ def until_stopped(rows):
 
 
 @workload
-def piped(rows):
-    with P.pipe():
-        with P.process("load"):
-            for i in P(rows):
-                with PIPE.send() as slot:
-                    twice[i](X[i : i + 1], slot)
-        with P.process("store"):
-            for i in P(rows):
-                with PIPE.consume() as slot:
-                    twice[i](slot, Y[i : i + 1])
-
-
-@workload
 def sends_only(rows):
     with P.pipe():
         with P.process("load"):
@@ -175,7 +162,6 @@ CASES = [
         "num_aicpus=2",
         run(rows_of.dispatch(DispatchPolicy.static_partition([(0, 2), (2, 4)])))(num_aicpus=1),
     ),
-    ("WSP0898", 'expand="host"', run(piped)(num_aicpus=2, expand="bytecode")),
     ("WSP0400", 'target="cpu_sim"', lambda: rows_of.compile(target="none at all")),
 ]
 

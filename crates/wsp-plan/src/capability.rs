@@ -149,11 +149,6 @@ pub fn statement_capabilities() -> impl Iterator<Item = Capability> {
     StatementKind::ALL.iter().map(|kind| kind.row().host)
 }
 
-/// What differs from [`statement_capabilities`] where AICPUs generate the tasks (`--aicpus N`).
-pub fn aicpu_statement_capabilities() -> impl Iterator<Item = Capability> {
-    StatementKind::ALL.iter().filter_map(|kind| kind.row().aicpus)
-}
-
 /// The rows for a tile.
 pub(crate) fn of_tile(tile: &AxisTile) -> impl Iterator<Item = &'static Capability> {
     let size = match tile.size {
@@ -234,11 +229,6 @@ pub fn statement_capabilities_markdown() -> String {
     markdown(statement_capabilities())
 }
 
-/// The table of what differs where AICPUs generate the tasks, as Markdown; ends with a newline.
-pub fn aicpu_statement_capabilities_markdown() -> String {
-    markdown(aicpu_statement_capabilities())
-}
-
 fn markdown(table: impl Iterator<Item = Capability>) -> String {
     let mut out = format!("| primitive | `{}` | what it means |\n|---|---|---|\n", CPU_SIM.name);
     for row in table {
@@ -267,14 +257,10 @@ mod tests {
     }
 
     #[test]
-    fn the_reference_pages_print_what_becomes_of_statements() {
-        let pages = [
-            (include_str!("../../../docs/reference/wsp.md"), statement_capabilities_markdown()),
-            (include_str!("../../../docs/reference/generation.md"), aicpu_statement_capabilities_markdown()),
-        ];
-        for (page, table) in pages {
-            assert!(page.contains(&table), "the page should hold:\n{table}");
-        }
+    fn the_reference_page_prints_what_becomes_of_statements() {
+        let page = include_str!("../../../docs/reference/wsp.md");
+        let table = statement_capabilities_markdown();
+        assert!(page.contains(&table), "the page should hold:\n{table}");
     }
 
     #[test]

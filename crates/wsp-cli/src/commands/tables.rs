@@ -10,8 +10,7 @@ use wsp_diag::Diagnostic;
 use wsp_plan::target::CPU_SIM;
 use wsp_plan::{
     AICPU_SPACES, CAPABILITIES, Capability, MECHANISM_TARGETS, MECHANISMS, Mechanism, PACKAGE_SPACES,
-    Support, Target, aicpu_capabilities, aicpu_statement_capabilities, statement_capabilities,
-    workload_capabilities,
+    Support, Target, aicpu_capabilities, statement_capabilities, workload_capabilities,
 };
 use wsp_tg::matrix::{MATRIX, PLATFORMS, Row, platform_name, word};
 
@@ -54,7 +53,6 @@ pub(super) fn targets(terminal: &Terminal, args: &TargetsArgs) -> Result<Outcome
             "workload_primitives": workload_capabilities().map(row).collect::<Value>(),
             "workload_statements": statement_capabilities().map(row).collect::<Value>(),
             "aicpu_primitives": on_aicpus().map(row).collect::<Value>(),
-            "aicpu_statements": aicpu_statement_capabilities().map(row).collect::<Value>(),
             "npu_primitives": PACKAGE_SPACES.iter().copied().map(in_packages).collect::<Value>(),
             "mechanisms": MECHANISMS.iter().map(mechanism).collect::<Value>(),
         }));
@@ -69,7 +67,7 @@ pub(super) fn targets(terminal: &Terminal, args: &TargetsArgs) -> Result<Outcome
             .chain([heading("statement of `.wsp`")])
             .chain(statement_capabilities().map(row))
             .chain([heading("with `--aicpus N`")])
-            .chain(on_aicpus().chain(aicpu_statement_capabilities()).map(row))
+            .chain(on_aicpus().map(row))
             .chain([["in a package for an NPU", "NPU", ""].map(str::to_owned)])
             .chain(PACKAGE_SPACES.iter().copied().map(row))
             .collect();

@@ -105,8 +105,7 @@ fn what_tasks_wrote_under_conditions_and_in_parts_is_read() {
             1,
         ),
     ] {
-        // Pipelines are expanded by the host.
-        for options in ways().into_iter().filter(|way| way.aicpus == 0 || !main.contains("pipeline")) {
+        for options in ways() {
             let outcome = bodies(main).execute(&given(p), &options);
             let outputs = outcome.unwrap_or_else(|found| panic!("{main}: {}", report(&found))).outputs;
             assert_eq!(outputs["y"].as_slice::<u32>().unwrap(), [expected; 4], "{main}");

@@ -8,8 +8,12 @@ use std::sync::atomic::AtomicBool;
 use wsp_backend::Detail;
 use wsp_backend::Expand;
 use wsp_cpu::workload::{WorkloadInputs, WorkloadOptions};
+use wsp_diag::Diagnostic;
 use wsp_ir::workload::Deps;
-use wsp_plan::ParamValue;
+use wsp_plan::{Array, ParamValue};
+
+#[path = "../../../wsp-plan/tests/it/workload_support/pipelines.rs"]
+mod made_up;
 
 /// Windows of schedules.
 const WINDOWS: &[u32] = &[1, 2, 3, 7, 8192];
@@ -166,12 +170,83 @@ fn a_pipeline_that_is_cancelled_ends() {
 }
 
 #[test]
-fn aicpus_take_the_tasks_of_a_pipeline_from_the_host_only() {
+fn aicpus_run_the_tasks_of_a_pipeline_whoever_generates_them() {
     let text = pipelined("");
-    let on = |expand| WorkloadOptions { aicpus: 2, threads: 2, expand, ..WorkloadOptions::default() };
-    let shown = run_error(&text, &on(Expand::Bytecode));
-    assert!(shown.contains("error[WSP0898]: a pipeline is expanded by the host"), "{shown}");
-    assert!(shown.contains("leave out `--aicpus`"), "{shown}");
     let expected = outputs(&text, &WorkloadOptions { sequential: true, ..WorkloadOptions::default() });
-    assert_eq!(outputs(&text, &on(Expand::Host)), expected);
+    for expand in [Expand::Bytecode, Expand::Host] {
+        for aicpus in [1, 2, 4, 8] {
+            let options = WorkloadOptions { aicpus, threads: 2, expand, ..WorkloadOptions::default() };
+            assert_eq!(outputs(&text, &options), expected, "{aicpus} AICPUs, {expand:?}");
+        }
+    }
+}
+
+#[test]
+fn aicpus_say_who_waits_for_what_in_the_words_of_the_host() {
+    let text = "param depth = 1; tensor ring: f32[depth, 8]; tensor y: f32[4, 8];
+        kernel fill(out a, n); kernel add(in a, in b, out c);
+        workload main { channel c[depth]; for i in 0..2 { pipeline {
+            process fills { parallel for t in 0..8 { send c as s { fill(ring[s], t); } } }
+            process pairs { parallel for t in 0..4 { consume c as a { if t > i { consume c as b { add(ring[a], ring[b], y[t]); } } } } }
+            process none { }
+        } } }";
+    let program = program(text);
+    let found = |options: &WorkloadOptions| {
+        program.execute(&WorkloadInputs::all_made_up(0), options).expect_err("a deadlock")
+    };
+    let expected = found(&WIDE);
+    let labels: Vec<&str> = expected[0].labels.iter().map(|label| label.text.as_str()).collect();
+    assert_eq!(
+        labels,
+        [
+            "`fills` waits to send to `c` (1 of 1 slot full) at t = 2",
+            "`pairs` waits to consume from `c` (1 of 1 slot in use, none to be consumed) at t = 1",
+        ]
+    );
+    assert_eq!(expected[0].notes[..2], ["`none` has ended", "at i = 0"]);
+    for aicpus in [1, 2, 4, 8] {
+        let options = WorkloadOptions { aicpus, threads: 2, ..WorkloadOptions::default() };
+        assert_eq!(found(&options), expected, "{aicpus} AICPUs");
+    }
+}
+
+#[test]
+fn made_up_pipelines_end_alike_on_threads_on_aicpus_and_in_virtual_time() {
+    let inputs = WorkloadInputs::all_made_up(0);
+    let sequential = WorkloadOptions { sequential: true, ..WorkloadOptions::default() };
+    let mut stuck = 0;
+    for seed in 0..60 {
+        let program = program(&made_up::pipeline(seed));
+        let run = |options: &WorkloadOptions| {
+            let outcome = program.execute(&inputs, options)?;
+            let of = |(name, array): (&String, &Array)| (name.clone(), array.bytes().to_vec());
+            Ok::<Vec<_>, Vec<Diagnostic>>(outcome.outputs.iter().map(of).collect())
+        };
+        let expected = run(&sequential);
+        assert_eq!(run(&WIDE), expected, "seed {seed}");
+        for aicpus in [1, 2, 4, 8] {
+            let options = WorkloadOptions { aicpus, threads: 2, ..WorkloadOptions::default() };
+            assert_eq!(run(&options), expected, "seed {seed}, {aicpus} AICPUs");
+            let simulated =
+                program.simulate(&inputs, &options).map(|simulated| simulated.simulation.makespan);
+            assert_eq!(simulated.err(), expected.as_ref().err().cloned(), "seed {seed}, {aicpus} AICPUs");
+        }
+        stuck += u32::from(expected.is_err());
+    }
+    assert!((15..45).contains(&stuck), "{stuck} of 60 cannot go on");
+}
+
+#[test]
+fn sixty_runs_of_a_pipeline_give_one_trace() {
+    let program = program(&pipelined("task_graph(window = (9, stall));"));
+    for aicpus in [0, 1, 2, 4, 8] {
+        let options = WorkloadOptions { aicpus, threads: 2, ..WorkloadOptions::default() };
+        let trace = || {
+            let simulated = program.simulate(&WorkloadInputs::all_made_up(0), &options);
+            let simulated = simulated.unwrap_or_else(|found| panic!("{}", report(&found)));
+            format!("{:?} {:?}", simulated.listing.edges, simulated.simulation)
+        };
+        let first = trace();
+        assert!((1..60).all(|_| trace() == first), "{aicpus} AICPUs");
+    }
 }

@@ -3,6 +3,7 @@
 
 pub(crate) mod networks;
 pub(crate) mod oracle;
+pub(crate) mod pipelines;
 pub(crate) mod random;
 
 use wsp_core::{Region, SlotId};
