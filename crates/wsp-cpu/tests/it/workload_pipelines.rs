@@ -203,7 +203,8 @@ fn aicpus_say_who_waits_for_what_in_the_words_of_the_host() {
             "`pairs` waits to consume from `c` (1 of 1 slot in use, none to be consumed) at t = 1",
         ]
     );
-    assert_eq!(expected[0].notes[..2], ["`none` has ended", "at i = 0"]);
+    let circle = "`fills` waits for `pairs`, and `pairs` for `fills`";
+    assert_eq!(expected[0].notes[..3], ["`none` has ended", circle, "at i = 0"]);
     for aicpus in [1, 2, 4, 8] {
         let options = WorkloadOptions { aicpus, threads: 2, ..WorkloadOptions::default() };
         assert_eq!(found(&options), expected, "{aicpus} AICPUs");
