@@ -53,11 +53,6 @@ pub(super) fn count_shift(op: Op) -> Option<u32> {
     }
 }
 
-/// Whether the body of an instruction has one more loop variable.
-pub(super) fn binds(op: Op) -> bool {
-    matches!(op, Op::ParallelFor | Op::ForEach | Op::Select | Op::Let | Op::While | Op::Recv)
-}
-
 fn unused(kind: Operand, value: u32) -> bool {
     kind != Operand::None || value == 0
 }

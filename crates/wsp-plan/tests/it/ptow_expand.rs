@@ -49,7 +49,7 @@ fn random_programs_give_what_a_walk_gives() {
 
 #[test]
 fn random_pipelines_give_what_a_walk_gives() {
-    random_agree(cases(2000), random_pipelines);
+    random_agree(cases(1000), random_pipelines);
     for seed in 0..cases(500) {
         let module = module(&pipeline(seed));
         let _ = agree(&module, &bound(&module, &[]), &schedule(&module), (&[], seed));

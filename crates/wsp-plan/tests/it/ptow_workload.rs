@@ -5,7 +5,8 @@ use crate::ptow_differential::{TOUR, example};
 use crate::ptow_support::schedules::random_schedule;
 use crate::random_programs::{Temper, launch, valid_program};
 use crate::randomised::cases;
-use crate::workload_support::random::{Rng, random_module};
+use crate::workload_support::pipelines::pipeline;
+use crate::workload_support::random::{Rng, random_module, random_pipelines};
 use crate::workload_support::{module, schedule};
 use std::convert::Infallible;
 use wsp_core::ptow::interp::{Host, Interpreter, Mode, Ordered, Progress, Task, workspace_words};
@@ -74,6 +75,15 @@ fn random_workloads_return_from_their_bytes() {
     }
     println!("{count} workloads, of which {fitted} fit a program");
     assert!(fitted * 10 > count * 8, "{fitted} of {count} modules fitted a program");
+}
+
+#[test]
+fn pipelines_return_from_their_bytes() {
+    for seed in 0..cases(200) {
+        let random = random_pipelines(seed);
+        returns(&module(&text::print(&random)), &format!("seed {seed}"));
+        assert!(returns(&module(&pipeline(seed)), &format!("seed {seed}")));
+    }
 }
 
 /// Whether a directive may come to the depth of a loop, which is no axis where loops over several stand there.

@@ -1,7 +1,7 @@
 //! The instructions, body by body.
 
 use super::{Printer, raw};
-use crate::ptow::shape::{Instruction, binds, instruction, policy_name, policy_operand};
+use crate::ptow::shape::{Instruction, instruction, policy_name, policy_operand};
 use wsp_core::ptow::{DimKind, Ext, Group, Op, Operand, PolicyType, Word};
 use wsp_ordered::OrderedMap;
 
@@ -86,12 +86,14 @@ impl<'p> Printer<'p> {
             }
             Op::While => format!("round {variable}"),
             Op::Let => format!("let {variable}"),
-            Op::Recv => format!("received {variable}"),
+            Op::Process => "process".to_owned(),
+            Op::Send => format!("slot {variable}"),
+            Op::Recv | Op::SelectCh | Op::SelectAll => format!("received {variable}"),
             Op::Cond => "if".to_owned(),
             Op::Sequential => "in turn".to_owned(),
             _ => String::new(),
         };
-        scope.depth += u32::from(binds(op));
+        scope.depth += u32::from(op.binds());
         let comma = if scope.text.is_empty() || told.is_empty() { "" } else { ", " };
         if scope.text.len() + told.len() < MAX_SCOPE {
             scope.text = format!("{}{comma}{told}", scope.text);

@@ -1,6 +1,7 @@
 //! Bodies: statements, and the workloads that calls stand for.
 
 use super::super::shape::{Instruction, instruction};
+use super::pipeline::Channels;
 use super::{Lifted, Lifting, refused};
 use std::ops::Deref;
 use wsp_core::ptow::{AxisForm, DIM_IMMEDIATE, DimKind, Group, MAX_BODY_DEPTH, Op, Word};
@@ -33,12 +34,12 @@ impl Found<'_> {
     }
 
     /// The bodies that it names, in order.
-    fn bodies(&self) -> Vec<u32> {
+    pub(super) fn bodies(&self) -> Vec<u32> {
         let of_exts = || self.exts.iter().map(|ext| ext.operand2);
         match self.info.op {
             Op::Cond => [self.word.operand2].into_iter().chain(of_exts().filter(|body| *body != 0)).collect(),
-            Op::Combine | Op::Sequential => of_exts().collect(),
-            Op::ParallelFor | Op::ForEach | Op::Select | Op::While | Op::Let => vec![self.word.operand2],
+            Op::Combine | Op::Sequential | Op::Process | Op::SelectCh | Op::SelectAll => of_exts().collect(),
+            op if op.binds() => vec![self.word.operand2],
             _ => Vec::new(),
         }
     }
@@ -53,6 +54,7 @@ pub(super) struct Scope {
     labels: Vec<Label>,
     /// The labels of the program.
     known: OrderedMap<u16, LabelId>,
+    pub(super) channels: Channels,
 }
 
 impl Scope {
@@ -101,8 +103,8 @@ impl<'p> Lifting<'p> {
         let mut scope = Scope::default();
         let body = self.nodes(statements, &mut scope)?;
         let name = self.name(None, "main");
-        let Scope { vars, labels, .. } = scope;
-        let channels = Vec::new();
+        let Scope { vars, labels, channels, .. } = scope;
+        let channels = channels.declared;
         self.module.workloads.push(Workload {
             name,
             params: 0,
@@ -116,7 +118,7 @@ impl<'p> Lifting<'p> {
         Ok(())
     }
 
-    fn block(&mut self, first: u32, scope: &mut Scope) -> Lifted<Block> {
+    pub(super) fn block(&mut self, first: u32, scope: &mut Scope) -> Lifted<Block> {
         let statements = self.statements(first)?;
         self.nodes(&statements, scope)
     }
@@ -156,6 +158,10 @@ impl<'p> Lifting<'p> {
                     let value = self.expr(found.word.operand1.into(), Some(scope))?;
                     let inner = self.statements(found.word.operand2)?;
                     self.call(&inner, Some(value), scope)?
+                }
+                Op::Channel => {
+                    self.depth(found, scope)?;
+                    continue;
                 }
                 _ => self.node(found, scope)?,
             };
@@ -213,6 +219,8 @@ impl<'p> Lifting<'p> {
                     _ => NodeKind::Sequential(blocks),
                 }
             }
+            Op::Process => self.pipeline(found, scope)?,
+            Op::Send | Op::Recv | Op::SelectCh | Op::SelectAll | Op::Close => self.transfer(found, scope)?,
             op if op.info().group == Group::Attribute => {
                 return refused(
                     found.at,
@@ -229,7 +237,7 @@ impl<'p> Lifting<'p> {
     }
 
     /// A body with one more variable, and perhaps that of a position.
-    fn with_variable(
+    pub(super) fn with_variable(
         &mut self,
         body: u32,
         has_position: bool,
@@ -299,8 +307,8 @@ impl<'p> Lifting<'p> {
         let body = self.nodes(copy, &mut inner)?;
         self.calls -= 1;
         let name = self.name(None, &format!("part{}", self.module.workloads.len()));
-        let Scope { vars, labels, .. } = inner;
-        let (params, channels) = (args.len() as u32, Vec::new());
+        let Scope { vars, labels, channels, .. } = inner;
+        let (params, channels) = (args.len() as u32, channels.declared);
         self.module.workloads.push(Workload {
             name,
             params,
@@ -399,7 +407,7 @@ impl<'p> Lifting<'p> {
         while let Some((body, vars)) = left.pop() {
             for one in self.statements(body)? {
                 let op = one.info.op;
-                let binds = u32::from(super::super::shape::binds(op));
+                let binds = u32::from(op.binds());
                 if binds == 1 && vars == depth {
                     let is_loop = matches!(op, Op::ParallelFor | Op::ForEach | Op::Select);
                     let row = is_loop.then(|| usize::from(one.word.operand1));

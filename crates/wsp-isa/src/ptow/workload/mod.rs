@@ -7,6 +7,7 @@
 
 mod body;
 mod expr;
+mod pipeline;
 mod schedule;
 mod tables;
 
@@ -24,7 +25,7 @@ use wsp_ordered::OrderedSet;
 /// absolute is relative to the program's folder; without one they are declared.
 ///
 /// # Errors
-/// Bytes that are no program or break a rule; what a workload cannot say: generators, processes, the number of a round, attributes within
+/// Bytes that are no program or break a rule; what a workload cannot say: generators, the number of a round, attributes within
 /// loops, a kernel whose tasks have arguments of several kinds.
 pub fn workload(name: &str, bytes: &[u8], used: &[String]) -> Result<String, Vec<Diagnostic>> {
     let aligned = AlignedBytes::copy(bytes);
