@@ -315,6 +315,9 @@ impl Problem {
     }
 }
 
+/// Bytes of an array from which on it lies on pages of its own.
+const LARGE: u64 = 1 << 20;
+
 fn zeros(what: &str, dtype: DType, shape: &[u64]) -> Result<Array, Diagnostic> {
     let bytes = shape.iter().try_fold(dtype.size() as u64, |total, &n| total.checked_mul(n));
     let Some(bytes) = bytes else {
@@ -323,7 +326,9 @@ fn zeros(what: &str, dtype: DType, shape: &[u64]) -> Result<Array, Diagnostic> {
             .help("take fewer or shorter requests"));
     };
     check_memory(what, bytes)?;
-    Array::zeros(dtype, shape).map_err(|e| no_array(what, e))
+    // Large memory on pages of its own costs nothing until it is touched.
+    let made = if bytes < LARGE { Array::zeros } else { Array::on_pages };
+    made(dtype, shape).map_err(|e| no_array(what, e))
 }
 
 fn numbers(values: &[f32]) -> Result<Array, Diagnostic> {

@@ -293,7 +293,8 @@ fn shape(module: &Module, id: TensorId, params: &[Option<Value>]) -> Result<Vec<
 
 /// An array of numbers, of integers those below 10; `None` when it does not fit memory, or for `f64`.
 pub(super) fn fill(dtype: DType, shape: &[u64], values: &Values, stream: u64) -> Option<Array> {
-    let mut array = Array::zeros(dtype, shape).ok()?;
+    let made = if *values == Values::Nothing { Array::on_pages } else { Array::zeros };
+    let mut array = made(dtype, shape).ok()?;
     match dtype {
         DType::F32 => fill_as::<F32>(&mut array, values, stream),
         DType::F16 => fill_as::<F16>(&mut array, values, stream),
