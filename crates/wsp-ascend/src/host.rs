@@ -3,15 +3,11 @@
 //! They stand in for PTO-ISA. A kernel runs over memories as large as the platform's, each byte of which knows who touched it last and whether
 //! it holds a value; units have clocks, as in the interpreter of tile programs, with which the headers share no code.
 
-macro_rules! files {
-    ($($path:literal),* $(,)?) => {
-        /// The headers: paths as they are included, and contents. `pto/pto-inst.hpp` is what kernels include, `pto/host-run.hpp` what a program
-        /// includes that runs kernels, and `pto/host/npz.hpp` what reads and writes arrays.
-        pub const FILES: &[(&str, &str)] = &[$(($path, include_str!(concat!("../host/include/", $path)))),*];
-    };
-}
+use crate::Headers;
 
-files! {
+/// The headers. `pto/pto-inst.hpp` is what kernels include, `pto/host-run.hpp` what a program includes that runs kernels, and `pto/host/npz.hpp`
+/// what reads and writes arrays.
+pub const FILES: Headers = Headers(&[
     "intrinsic.h",
     "pipe_sync.h",
     "tensor.h",
@@ -45,4 +41,4 @@ files! {
     "pto/host/transfer.hpp",
     "pto/host/unit.hpp",
     "pto/host/view.hpp",
-}
+]);

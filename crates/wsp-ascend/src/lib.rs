@@ -7,6 +7,7 @@
 mod backend;
 pub mod expander;
 pub mod graph;
+mod headers;
 pub mod host;
 mod hosted;
 pub mod kernels;
@@ -16,20 +17,15 @@ pub mod runtime_headers;
 mod writer;
 
 pub use backend::AscendBackend;
+pub use headers::Headers;
 pub use hosted::{Built, HostRunner, Ran};
 
-macro_rules! headers {
-    ($($path:literal),* $(,)?) => {
-        /// Headers of packages beside those of expanders: paths as they are included, and contents.
-        pub const HEADERS: &[(&str, &str)] = &[$(($path, include_str!(concat!("../include/", $path)))),*];
-    };
-}
-
-headers! {
+/// Headers of packages beside those of expanders.
+pub const HEADERS: Headers = Headers(&[
     "pto/wsp/backend/npu/generator.hpp",
     "pto/wsp/backend/npu/launch.hpp",
     "pto/wsp/backend/npu/workload.hpp",
-}
+]);
 
 /// The codes of this crate.
 pub const CODES: wsp_diag::Codes = &[kernels::codes::CODES];

@@ -3,15 +3,10 @@
 //! They travel with emitted packages beside [`HEADERS`](crate::expander::HEADERS), and include `tensor.h` of the platform, for which a host has
 //! [`FILES`](crate::host::FILES).
 
-macro_rules! headers {
-    ($name:ident, $doc:literal, $($path:literal),* $(,)?) => {
-        #[doc = $doc]
-        pub const $name: &[(&str, &str)] = &[$(($path, include_str!(concat!("../include/", $path)))),*];
-    };
-}
+use crate::Headers;
 
-headers! {
-    EXECUTOR, "What runs on a device: paths as they are included, and contents.",
+/// What runs on a device.
+pub const EXECUTOR: Headers = Headers(&[
     "pto/wsp/graph/types.hpp",
     "pto/wsp/graph/storage.hpp",
     "pto/wsp/graph/tensor_map.hpp",
@@ -32,17 +27,17 @@ headers! {
     "pto/rt/backend/npu/task_sink.hpp",
     "pto/rt/backend/npu/handshake.hpp",
     "pto/rt/backend/npu/executor.hpp",
-}
+]);
 
-headers! {
-    HOST_RUN, "What runs the executor on a host, on steps of one thread at a time or on threads.",
+/// What runs the executor on a host, on steps of one thread at a time or on threads.
+pub const HOST_RUN: Headers = Headers(&[
     "pto/wsp/backend/npu/executor_text.hpp",
     "pto/wsp/backend/npu/host_run.hpp",
     "pto/rt/backend/npu/host_run.hpp",
-}
+]);
 
-headers! {
-    PROGRAMS, "What programs around emitted code may include: graphs of kernels, streams, launches, signals of the two sides, and what `.pto` programs name.",
+/// What programs around emitted code may include: graphs of kernels, streams, launches, signals of the two sides, and what `.pto` programs name.
+pub const PROGRAMS: Headers = Headers(&[
     "pto/runtime/descriptor.hpp",
     "pto/runtime/schedule.hpp",
     "pto/wsp/concurrent/utilities.hpp",
@@ -57,4 +52,4 @@ headers! {
     "pto/rt/backend/npu/graph_executor.hpp",
     "pto/rt/backend/npu/kernel_launch.hpp",
     "pto/rt/backend/npu/stream_manager.hpp",
-}
+]);

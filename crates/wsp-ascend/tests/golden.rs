@@ -62,8 +62,8 @@ fn experts() {
 
 #[test]
 fn every_header_has_its_other_name() {
-    let find = |path: &str| HEADERS.iter().find(|(found, _)| *found == path).map(|(_, text)| *text);
-    for (path, _) in HEADERS.iter().filter(|(path, _)| path.starts_with("pto/wsp/")) {
+    let find = |path: &str| HEADERS.into_iter().find(|(found, _)| *found == path).map(|(_, text)| text);
+    for (path, _) in HEADERS.into_iter().filter(|(path, _)| path.starts_with("pto/wsp/")) {
         let other = path.replacen("pto/wsp/", "pto/rt/", 1);
         let text = find(&other).unwrap_or_else(|| panic!("there is no {other}"));
         assert!(text.contains(&format!("#include \"{path}\"")), "{other}");

@@ -14,6 +14,7 @@ use crate::sync::{AtomicU32, Ordering};
 use crate::{ConfigError, NotReplayed, Stopped};
 use std::sync::Arc;
 use wsp_core::{KernelId, Started, TaskId, limits};
+use wsp_ordered::Arrange;
 
 /// Where and when a task starts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,7 +61,7 @@ impl Replay {
             return Err(ConfigError::Range { field: "tasks", value, min: 0, max: limits::MAX_TASKS });
         }
         let mut order: Vec<u32> = (0..tasks.len() as u32).collect();
-        order.sort_unstable_by_key(|&at| (tasks[at as usize].started, at));
+        order.arrange_by_key(|&at| (tasks[at as usize].started, at));
         let turn = |task: &Started| Turn { worker: task.worker, turn: 0, kernel: task.kernel };
         let mut turns: Box<[Turn]> = tasks.iter().map(turn).collect();
         for (turn, &at) in (0..).zip(&order) {

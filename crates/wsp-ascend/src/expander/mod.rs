@@ -32,6 +32,7 @@ mod task;
 mod tree;
 mod unit;
 
+use crate::Headers;
 use std::fmt;
 use wsp_core::ptow::{Op, Verified};
 
@@ -58,19 +59,13 @@ impl Default for ExpanderNames<'_> {
 pub struct ExpanderSource {
     /// The translation unit.
     pub translation_unit: String,
-    /// What it includes: paths and contents. The same for every program.
-    pub headers: &'static [(&'static str, &'static str)],
+    /// What it includes. The same for every program.
+    pub headers: Headers,
 }
 
-macro_rules! headers {
-    ($($path:literal),* $(,)?) => {
-        /// The headers of every expander: paths as they are included, and contents.
-        pub const HEADERS: &[(&str, &str)] =
-            &[("wsp_ptow.h", wsp_device::PTOW_HEADER), $(($path, include_str!(concat!("../../include/", $path)))),*];
-    };
-}
-
-headers! {
+/// The headers of every expander.
+pub const HEADERS: Headers = Headers(&[
+    "wsp_ptow.h",
     "pto/wsp/backend/npu/on_device_gen.hpp",
     "pto/wsp/backend/npu/expander_int.hpp",
     "pto/wsp/backend/npu/expander_state.hpp",
@@ -81,7 +76,7 @@ headers! {
     "pto/rt/backend/npu/expander_int.hpp",
     "pto/rt/backend/npu/expander_state.hpp",
     "pto/rt/backend/npu/expander_support.hpp",
-}
+]);
 
 /// Why a program has no expander.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

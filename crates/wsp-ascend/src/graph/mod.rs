@@ -12,6 +12,7 @@ mod expr;
 mod fences;
 mod unit;
 
+use crate::Headers;
 use std::fmt;
 use wsp_core::tg::{FenceScope, Platform, Support};
 use wsp_ir::tg::TgModule;
@@ -21,12 +22,9 @@ use wsp_tg::{GraphPlan, UnitPlan};
 pub const MOST: [(&str, usize); 3] =
     [("arguments of a kernel", 64), ("loops", 256), ("members of a gang", 256)];
 
-/// What an emitted graph includes: paths and contents.
-pub const HEADERS: &[(&str, &str)] = &[
-    ("pto/wsp/backend/npu/task_graph.hpp", include_str!("../../include/pto/wsp/backend/npu/task_graph.hpp")),
-    ("pto/wsp/version.hpp", include_str!("../../include/pto/wsp/version.hpp")),
-    ("wsp_tg.h", wsp_device::TG_HEADER),
-];
+/// What an emitted graph includes.
+pub const HEADERS: Headers =
+    Headers(&["pto/wsp/backend/npu/task_graph.hpp", "pto/wsp/version.hpp", "wsp_tg.h"]);
 
 /// A graph as C++.
 #[derive(Clone, Debug)]
@@ -36,7 +34,7 @@ pub struct GraphSource {
     /// The namespace, within `pto::wsp::backend::npu`.
     pub namespace: String,
     /// What it includes.
-    pub headers: &'static [(&'static str, &'static str)],
+    pub headers: Headers,
     /// What the target does not do as written, a sentence each.
     pub notes: Vec<String>,
 }

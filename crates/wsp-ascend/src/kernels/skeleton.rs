@@ -13,7 +13,7 @@ use wsp_ir::ScalarTy;
 const MOST: [usize; 2] = [32, 16];
 
 /// The header that refuses versions.
-const VERSIONS: &str = include_str!("../../include/pto/wsp/version.hpp");
+const VERSIONS: &str = "pto/wsp/version.hpp";
 
 /// Functions that bodies use. A difference of numbers without a sign is 0 at least: rows that are counted so are none, and not those of a
 /// whole tile. Elements of tensors that single instructions do not move are read and written by the scalar unit. On the
@@ -202,7 +202,8 @@ pub(super) fn file(
     out.line("#include <pto/pto-inst.hpp>");
     out.line("");
     // A kernel includes no header of this project: it says itself what the header of versions says.
-    VERSIONS.lines().skip_while(|line| !line.starts_with("#if")).for_each(|line| out.line(line));
+    let versions = crate::headers::text(VERSIONS).lines();
+    versions.skip_while(|line| !line.starts_with("#if")).for_each(|line| out.line(line));
     out.line("");
     for (word, value) in [("__gm__", ""), ("__aicore__", " [aicore]")] {
         out.line(format!("#ifndef {word}"));

@@ -75,10 +75,10 @@ pub(crate) fn emit(
     add("CMakeLists.txt", build::cmake(chip, &tasks));
     let headers = [expander::HEADERS, crate::HEADERS, runtime_headers::EXECUTOR, runtime_headers::HOST_RUN];
     for (path, text) in headers.into_iter().flatten() {
-        add(&format!("include/{path}"), (*text).to_owned());
+        add(&format!("include/{path}"), text.to_owned());
     }
     for (path, text) in host::FILES {
-        add(&format!("host/{path}"), (*text).to_owned());
+        add(&format!("host/{path}"), text.to_owned());
     }
     let manifest = manifest::text(&plan.module, target, &params, &elems, &package);
     package.files.push((PathBuf::from(MANIFEST), manifest.into_bytes()));

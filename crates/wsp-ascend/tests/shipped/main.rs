@@ -9,10 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use toolchain::{compiler, write};
 use wsp_ascend::runtime_headers::{EXECUTOR, HOST_RUN, PROGRAMS};
-use wsp_ascend::{expander, graph, host};
+use wsp_ascend::{Headers, expander, graph, host};
 use wsp_diag::SourceMap;
-
-type Headers = &'static [(&'static str, &'static str)];
 
 /// What emitted C++ includes of this project, and what programs around it include.
 const ALL: [Headers; 6] =
@@ -59,7 +57,7 @@ fn headers_are_used_by_threads_without_a_race() {
 fn each_header_stands_alone_and_the_old_names_forward() {
     let folder = folder("alone");
     let mut files = Vec::new();
-    for (path, _) in PROGRAMS.iter().filter(|(path, _)| !path.starts_with("pto/rt/")) {
+    for path in PROGRAMS.paths().iter().filter(|path| !path.starts_with("pto/rt/")) {
         let file = format!("{}.cpp", path.replace('/', "_"));
         write(&folder.join(&file), format!("#include \"{path}\"\n"));
         files.push(file);
@@ -67,7 +65,7 @@ fn each_header_stands_alone_and_the_old_names_forward() {
     let arguments: Vec<&str> =
         ["-fsyntax-only"].into_iter().chain(files.iter().map(String::as_str)).collect();
     succeeds(&compile(&folder, &arguments));
-    let paths: BTreeSet<&str> = PROGRAMS.iter().map(|(path, _)| *path).collect();
+    let paths: BTreeSet<&str> = PROGRAMS.paths().iter().copied().collect();
     for (path, text) in PROGRAMS {
         let Some(forwarded) = path.strip_prefix("pto/rt/") else { continue };
         let target = format!("pto/wsp/{forwarded}");
@@ -100,7 +98,7 @@ fn versions_that_do_not_fit_are_refused() {
         let (fits, told) = told(other);
         assert!(!fits && told.contains(text), "{other}: {told}");
     }
-    let texts: BTreeMap<&str, &str> = ALL.into_iter().flatten().copied().collect();
+    let texts: BTreeMap<&str, &str> = ALL.into_iter().flatten().collect();
     for path in texts.keys().filter(|path| path.starts_with("pto/")) {
         assert!(reaches(&texts, path), "{path} does not include pto/wsp/version.hpp");
     }
@@ -139,7 +137,7 @@ fn words_of_schedules_are_those_of_the_language() {
     assert_eq!(lists.len(), 4, "{found:?}");
     let language: BTreeSet<&str> =
         lists.iter().flat_map(|list| list.split(", ")).map(|word| word.trim_matches('`')).collect();
-    let (_, header) = PROGRAMS.iter().find(|(path, _)| *path == "pto/runtime/schedule.hpp").unwrap();
+    let (_, header) = PROGRAMS.into_iter().find(|(path, _)| *path == "pto/runtime/schedule.hpp").unwrap();
     let constants =
         header.lines().filter_map(|line| line.strip_prefix("constexpr pto::runtime::")?.split_once(' '));
     let words =

@@ -28,6 +28,8 @@ pub enum Fill {
     },
     /// One number.
     Constant(f64),
+    /// Nothing: all elements stay 0, those of no request too.
+    Nothing,
     /// Token `t` of a request of length `L` is `slope * t / L` in every lane.
     Ramp {
         /// The slope.
@@ -206,6 +208,7 @@ impl Problem {
     fn fill_queries<E: Elem>(&self, array: &mut Array) {
         let out = E::slice_mut(array);
         let scale = match self.q {
+            Fill::Nothing => return,
             Fill::Random { scale } => scale,
             Fill::Constant(value) | Fill::Ramp { slope: value } => return fill::constant::<E>(value, out),
         };
@@ -250,6 +253,9 @@ impl Problem {
             Side::Keys => (self.k, stream::K),
             Side::Values => (self.v, stream::V),
         };
+        if what == Fill::Nothing {
+            return;
+        }
         let key = key(self.seed, tid);
         let page_elems = self.page_size as usize * self.kv_heads as usize * self.dim as usize;
         let threads = cores().min(8) as usize;
@@ -265,6 +271,7 @@ impl Problem {
 
     fn fill_page<E: Elem>(&self, what: Fill, key: u64, first: u64, owner: Owner, out: &mut [E::Bits]) {
         match (what, self.layout) {
+            (Fill::Nothing, _) => {}
             (Fill::Constant(value), _) => fill::constant::<E>(value, out),
             // The formula counts elements in the order of this layout.
             (Fill::Random { scale }, KvLayout::Nhd) => fill::random::<E>(key, first, scale, out),
@@ -308,6 +315,9 @@ impl Problem {
     }
 }
 
+/// Bytes of an array from which on it lies on pages of its own.
+const LARGE: u64 = 1 << 20;
+
 fn zeros(what: &str, dtype: DType, shape: &[u64]) -> Result<Array, Diagnostic> {
     let bytes = shape.iter().try_fold(dtype.size() as u64, |total, &n| total.checked_mul(n));
     let Some(bytes) = bytes else {
@@ -316,7 +326,9 @@ fn zeros(what: &str, dtype: DType, shape: &[u64]) -> Result<Array, Diagnostic> {
             .help("take fewer or shorter requests"));
     };
     check_memory(what, bytes)?;
-    Array::zeros(dtype, shape).map_err(|e| no_array(what, e))
+    // Large memory on pages of its own costs nothing until it is touched.
+    let made = if bytes < LARGE { Array::zeros } else { Array::on_pages };
+    made(dtype, shape).map_err(|e| no_array(what, e))
 }
 
 fn numbers(values: &[f32]) -> Result<Array, Diagnostic> {

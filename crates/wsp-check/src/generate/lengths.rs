@@ -119,7 +119,7 @@ mod tests {
                 assert_eq!(path, Path::new("lens.txt"));
                 Ok(text.to_owned())
             };
-            draw(&spec.parse().unwrap(), Origin { seed: 1, read: &read })
+            draw(&spec.parse().unwrap(), Origin { seed: 1, forms: false, read: &read })
         };
         assert_eq!(drawn("lens=lens.txt", "# lengths\n5\n\n 7 \n").unwrap(), [5, 7]);
         assert_eq!(drawn("lens=lens.txt,batch=1", "5\n7\n").unwrap(), [5]);

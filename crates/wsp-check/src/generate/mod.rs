@@ -61,6 +61,7 @@ pub fn generate(
         Some(_) => QueryRows::Packed(lens.iter().map(|&n| n.min(spec.rows)).collect()),
         None => QueryRows::Each(spec.rows),
     };
+    let fill = if origin.forms { Fill::Nothing } else { Fill::random() };
     let problem = Problem {
         seed,
         table: PageTable::shuffled(&lens, spec.page, spec.prefix / spec.page, seed)?,
@@ -75,10 +76,10 @@ pub fn generate(
         kv_dtype,
         layout: spec.layout.unwrap_or(layout),
         values: spec.values,
-        q: Fill::random(),
+        q: fill,
         steep: spec.steep,
-        k: Fill::random(),
-        v: Fill::random(),
+        k: fill,
+        v: fill,
     };
     problem.arrays(names)
 }

@@ -9,6 +9,8 @@ use wsp_diag::Diagnostic;
 pub struct Origin<'a> {
     /// The seed of all random numbers.
     pub seed: u64,
+    /// Whether only element types and shapes matter: random numbers may be left out, and be 0.
+    pub forms: bool,
     /// Reads the text of a file of lengths.
     pub read: &'a dyn Fn(&Path) -> Result<String, Diagnostic>,
 }
@@ -16,7 +18,7 @@ pub struct Origin<'a> {
 impl Origin<'static> {
     /// A seed without files: a list of lengths in a file is refused.
     pub fn of(seed: u64) -> Origin<'static> {
-        Origin { seed, read: &no_file }
+        Origin { seed, forms: false, read: &no_file }
     }
 }
 

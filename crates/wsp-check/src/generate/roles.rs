@@ -34,6 +34,8 @@ const GRID: f64 = 8.0;
 /// What an input is filled with.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Values {
+    /// Nothing: all elements stay 0.
+    Nothing,
     /// Random numbers in `[center - scale, center + scale)`.
     Random { center: f64, scale: f64 },
     /// Random numbers with rows of different size.

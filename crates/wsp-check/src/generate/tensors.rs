@@ -101,6 +101,7 @@ struct Recipe<'m> {
     clash: Option<(&'m str, u32, u32)>,
     params: Vec<Option<Value>>,
     seed: u64,
+    forms: bool,
 }
 
 impl<'m> Recipe<'m> {
@@ -122,7 +123,7 @@ impl<'m> Recipe<'m> {
         });
         wanted.extents.extend(known);
         let params = params(module, pairs, set, &wanted)?;
-        Ok(Recipe { module, elem, wanted, clash, params, seed: origin.seed })
+        Ok(Recipe { module, elem, wanted, clash, params, seed: origin.seed, forms: origin.forms })
     }
 
     fn make(&self, param: &EntryParam, id: TensorId) -> Result<Array, Diagnostic> {
@@ -136,6 +137,7 @@ impl<'m> Recipe<'m> {
         }
         let values = self.wanted.values.get(&param.name).unwrap_or(&PLAIN);
         let stream = key(self.seed, u64::from(id.0) + 1);
+        let values = if self.forms { &Values::Nothing } else { values };
         let made =
             Some(()).filter(|()| self.is_plain(dtype, id)).and_then(|()| fill(dtype, &shape, values, stream));
         made.ok_or_else(|| {
@@ -291,7 +293,8 @@ fn shape(module: &Module, id: TensorId, params: &[Option<Value>]) -> Result<Vec<
 
 /// An array of numbers, of integers those below 10; `None` when it does not fit memory, or for `f64`.
 pub(super) fn fill(dtype: DType, shape: &[u64], values: &Values, stream: u64) -> Option<Array> {
-    let mut array = Array::zeros(dtype, shape).ok()?;
+    let made = if *values == Values::Nothing { Array::on_pages } else { Array::zeros };
+    let mut array = made(dtype, shape).ok()?;
     match dtype {
         DType::F32 => fill_as::<F32>(&mut array, values, stream),
         DType::F16 => fill_as::<F16>(&mut array, values, stream),
@@ -309,6 +312,7 @@ fn fill_as<E: Number>(array: &mut Array, values: &Values, stream: u64) {
     let threads = crate::cores() as usize;
     let out = E::slice_mut(array);
     let (center, scale, steps) = match values {
+        Values::Nothing => return,
         Values::Given(given) => {
             out.iter_mut().zip(given).for_each(|(out, &x)| *out = E::encode(x));
             return;

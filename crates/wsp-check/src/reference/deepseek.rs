@@ -14,6 +14,7 @@ use wsp_core::DType;
 use wsp_core::words::counted;
 use wsp_diag::Diagnostic;
 use wsp_ir::Reference;
+use wsp_ordered::Arrange;
 
 /// What keeps the root mean square of a row of zeros from being divided by.
 const EPS: f64 = 1e-6;
@@ -181,7 +182,7 @@ impl Indexer {
 fn largest(scores: &[f64], top_k: usize) -> Vec<usize> {
     let score = |s: usize| if scores[s].is_nan() { f64::NEG_INFINITY } else { scores[s] };
     let mut order: Vec<usize> = (0..scores.len()).collect();
-    order.sort_by(|&a, &b| score(b).total_cmp(&score(a)).then(a.cmp(&b)));
+    order.arrange_by(|&a, &b| score(b).total_cmp(&score(a)).then(a.cmp(&b)));
     order.truncate(top_k);
     order
 }

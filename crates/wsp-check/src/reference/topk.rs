@@ -8,6 +8,7 @@ use super::dense::{
 use super::{Comparison, Context, Tolerance, find, one, role};
 use wsp_diag::Diagnostic;
 use wsp_ir::Reference;
+use wsp_ordered::Arrange;
 
 /// Largest whole number up to which `f32` holds all.
 const F32_WHOLE: f64 = (1u32 << 24) as f64;
@@ -109,7 +110,7 @@ impl Indexer {
         let first = self.indptr[b];
         let scores: Vec<(f64, f64)> = (first..self.indptr[b + 1]).map(|key| self.score(b, key)).collect();
         let mut order: Vec<usize> = (0..scores.len()).collect();
-        order.sort_by(|&i, &j| scores[j].0.total_cmp(&scores[i].0).then(i.cmp(&j)));
+        order.arrange_by(|&i, &j| scores[j].0.total_cmp(&scores[i].0).then(i.cmp(&j)));
         let (indices, values) = out.split_at_mut(self.top_k);
         indices.fill(-1.0);
         values.fill(f64::NEG_INFINITY);

@@ -231,13 +231,17 @@ pub(crate) struct DataArgs {
     /// Seed of made-up data [1]
     #[arg(long, value_name = "N", value_parser = seed)]
     pub(crate) seed: Option<u64>,
+
+    /// Whether only element types and shapes matter
+    #[arg(skip)]
+    pub(crate) forms: bool,
 }
 
 impl DataArgs {
     /// All arrays made up with the usual sizes and seed.
     pub(crate) fn made_up() -> DataArgs {
         let (input, fill) = (Vec::new(), Vec::new());
-        DataArgs { inputs: None, input, allow_unused: false, fill, generate: None, seed: None }
+        DataArgs { inputs: None, input, allow_unused: false, fill, generate: None, seed: None, forms: false }
     }
 }
 

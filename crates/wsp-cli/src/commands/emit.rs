@@ -6,15 +6,16 @@ use super::kind::{Kind, wrong_kind};
 use super::options::refused;
 use super::workload::{ArraysFor, planned, read_arrays};
 use super::{Outcome, Session, data, launch_options, named, refuse, unit};
-use crate::args::{EmitArgs, EmitStage, LaunchArgs};
+use crate::args::{DataArgs, EmitArgs, EmitStage, LaunchArgs};
 use crate::engine::Purpose;
-use crate::files::{Output, keep, read_source};
+use crate::files::{Output, keep, place, read_source};
 use pto_wsp::{codes, registry};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 use wsp_backend::{ArrayForm, EmitOptions, Emitted, KernelsSource, Package};
 use wsp_diag::Diagnostic;
+use wsp_ordered::OrderedMap;
 use wsp_plan::{Array, Arrays, KernelFile, PlanSource};
 
 /// Writes the files of a program into a folder, and lists them.
@@ -96,9 +97,9 @@ fn workload(session: &mut Session, args: &EmitArgs) -> Result<Emitted, Vec<Diagn
     let source = session.read_workload(&args.file, &[])?;
     let (plan, set) = planned(&source, &args.set, args.schedule.as_deref(), None)?;
     let mut emit = EmitOptions { target: Some(args.target), set, ..EmitOptions::default() };
-    let data = &args.data;
+    let data = DataArgs { forms: true, ..args.data.clone() };
     if data.names_arrays() || data.generate.is_some() {
-        let given = read_arrays(&source, &plan, data, emit.set.clone(), ArraysFor::Run)?;
+        let given = read_arrays(&source, &plan, &data, emit.set.clone(), ArraysFor::Run)?;
         emit.arrays = forms(&given.args.arrays);
     }
     let is_own = |name: &str| {
@@ -124,10 +125,10 @@ fn package(session: &mut Session, args: &EmitArgs) -> Result<Emitted, Vec<Diagno
         LaunchArgs { set: args.set.clone(), schedule: args.schedule.clone(), isa: None, engine: None };
     let module = session.launched(&args.file, &launch)?;
     let options = launch_options(&launch, 0);
-    let data = &args.data;
+    let data = DataArgs { forms: true, ..args.data.clone() };
     let (mut arrays, mut layout) = (Vec::new(), options.layout);
     if data.names_arrays() || data.generate.is_some() {
-        let data = data::load(session, &module, data, &launch)?;
+        let data = data::load(session, &module, &data, &launch)?;
         layout = data.layout;
         arrays = forms(&data.arrays);
     }
@@ -166,15 +167,18 @@ fn kernels(session: &mut Session, args: &EmitArgs, kind: Kind) -> Result<Emitted
 
 /// Writes the files, all of them or none; their paths, one in a line.
 fn write(folder: &Path, package: &Package) -> Result<String, Diagnostic> {
-    let (mut listing, mut filled) = (String::new(), Vec::new());
+    let (mut listing, mut filled, mut made) = (String::new(), Vec::new(), OrderedMap::new());
     for (path, bytes) in &package.files {
         let path = folder.join(path);
         let folder = path.parent().unwrap_or(folder);
-        std::fs::create_dir_all(folder).map_err(|fault| {
-            let message = format!("folder `{}` cannot be made", folder.display());
-            Diagnostic::error(codes::CANNOT_WRITE, message).note(fault.to_string())
-        })?;
-        filled.push(Output::at(&path)?.fill(&mut |out| out.write_all(bytes))?);
+        if !made.contains_key(folder) {
+            std::fs::create_dir_all(folder).map_err(|fault| {
+                let message = format!("folder `{}` cannot be made", folder.display());
+                Diagnostic::error(codes::CANNOT_WRITE, message).note(fault.to_string())
+            })?;
+            made.insert(folder.to_owned(), place(folder));
+        }
+        filled.push(Output::inside(&made[folder], &path)?.fill(&mut |out| out.write_all(bytes))?);
         // Writing to a string does not fail.
         let _ = writeln!(listing, "{}", path.display());
     }

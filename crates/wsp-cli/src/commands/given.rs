@@ -74,7 +74,7 @@ impl DataArgs {
 
     /// What made-up data come from.
     pub(super) fn origin(&self) -> Origin<'static> {
-        Origin { seed: self.seed(), read: &read_source }
+        Origin { seed: self.seed(), forms: self.forms, read: &read_source }
     }
 
     /// Reads the arrays that `what` takes.

@@ -38,6 +38,8 @@ pub struct Output {
 pub(crate) struct Filled {
     output: Output,
     partial: Option<(PathBuf, Leftover)>,
+    /// Whether it has its name.
+    named: bool,
 }
 
 impl Output {
@@ -74,6 +76,19 @@ impl Output {
         let file = target(path).map_err(|fault| unwritable(path, &fault))?;
         try_folder(path, &file)?;
         Ok(output(Some(file)))
+    }
+
+    /// Tries a path whose folder is there and stands at `folder`. What is not there yet is tried when it is filled.
+    ///
+    /// # Errors
+    /// As [`Output::at`].
+    pub(crate) fn inside(folder: &Path, path: &Path) -> Result<Output, Diagnostic> {
+        let is_absent =
+            std::fs::symlink_metadata(path).is_err_and(|fault| fault.kind() == ErrorKind::NotFound);
+        match path.file_name().filter(|_| is_absent) {
+            Some(name) => Ok(Output { path: path.to_owned(), file: Some(folder.join(name)) }),
+            None => Output::at(path),
+        }
     }
 
     /// Tries a path for statistics or a trace, which are no program: a source is not to be lost to a slip.
@@ -169,11 +184,11 @@ impl Output {
         let path = &self.path;
         let Some(file) = &self.file else {
             write(path).map_err(|fault| unwritable(path, &fault))?;
-            return Ok(Filled { output: self, partial: None });
+            return Ok(Filled { output: self, partial: None, named: true });
         };
         let partial = partial_name(file);
         let leftover = Leftover::file(partial.clone());
-        let filled = Filled { partial: Some((partial, leftover)), output: self };
+        let filled = Filled { partial: Some((partial, leftover)), output: self, named: false };
         let Some((partial, _)) = &filled.partial else { return Ok(filled) };
         let written = write(partial).and_then(|()| filled.keep_permissions(partial));
         match written {
@@ -195,7 +210,7 @@ impl Filled {
 
 impl Drop for Filled {
     fn drop(&mut self) {
-        if let Some((partial, _)) = &self.partial {
+        if let (false, Some((partial, _))) = (self.named, &self.partial) {
             // What cannot be removed is not worth another message.
             let _ = std::fs::remove_file(partial);
         }
@@ -206,25 +221,26 @@ impl Drop for Filled {
 ///
 /// # Errors
 /// A file cannot be given its name.
-pub(crate) fn keep(outputs: Vec<Filled>) -> Result<(), Diagnostic> {
-    interrupt::whole(|| rename(&outputs))
+pub(crate) fn keep(mut outputs: Vec<Filled>) -> Result<(), Diagnostic> {
+    interrupt::whole(|| rename(&mut outputs))
 }
 
 /// As [`keep`], for the outputs of a command that has nothing else to do.
 ///
 /// # Errors
 /// A file cannot be given its name.
-pub(crate) fn keep_last(outputs: Vec<Filled>) -> Result<(), Diagnostic> {
-    interrupt::last(|| rename(&outputs))
+pub(crate) fn keep_last(mut outputs: Vec<Filled>) -> Result<(), Diagnostic> {
+    interrupt::last(|| rename(&mut outputs))
 }
 
-fn rename(outputs: &[Filled]) -> Result<(), Diagnostic> {
-    outputs.iter().try_for_each(|filled| match (&filled.partial, &filled.output.file) {
-        (Some((partial, _)), Some(file)) => {
-            std::fs::rename(partial, file).map_err(|fault| unwritable(&filled.output.path, &fault))
+fn rename(outputs: &mut [Filled]) -> Result<(), Diagnostic> {
+    for filled in outputs {
+        if let (Some((partial, _)), Some(file)) = (&filled.partial, &filled.output.file) {
+            std::fs::rename(partial, file).map_err(|fault| unwritable(&filled.output.path, &fault))?;
+            filled.named = true;
         }
-        _ => Ok(()),
-    })
+    }
+    Ok(())
 }
 
 /// The file that a path names, through links whose ends need not be there.

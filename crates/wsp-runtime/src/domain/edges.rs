@@ -16,6 +16,7 @@ use crate::sync::{AtomicU32, Fault, Ordering, weakened};
 use std::fmt;
 use wsp_core::domain::CrossOrder;
 use wsp_core::{ExecDomain, TaskId};
+use wsp_ordered::Arrange;
 
 /// How many kinds of domains there are.
 const DOMAINS: usize = 3;
@@ -196,10 +197,10 @@ impl Tokens {
     fn new(domains: &[ExecDomain], edges: &[(TaskId, TaskId)]) -> Tokens {
         let crosses = |&&(from, to): &&(TaskId, TaskId)| domains[from.index()] != domains[to.index()];
         let mut crossing: Vec<(TaskId, TaskId)> = edges.iter().filter(crosses).copied().collect();
-        crossing.sort_unstable_by_key(|&(from, to)| (to, from));
+        crossing.arrange_by_key(|&(from, to)| (to, from));
         crossing.dedup();
         let mut by_first: Vec<u32> = (0..crossing.len() as u32).collect();
-        by_first.sort_by_key(|&token| crossing[token as usize].0);
+        by_first.arrange_by_key(|&token| crossing[token as usize].0);
         let firsts = by_first.iter().map(|&token| crossing[token as usize].0);
         Tokens {
             tokens: zeros(crossing.len()),

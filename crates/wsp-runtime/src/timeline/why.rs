@@ -5,6 +5,7 @@ use crate::TaskTrace;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use wsp_core::{TaskId, WhyLate};
+use wsp_ordered::Arrange;
 
 /// What a run tells of all its tasks together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -116,7 +117,7 @@ fn record(
 /// The task before each on its worker.
 fn before_on_worker(traces: &[TaskTrace]) -> Vec<Option<TaskId>> {
     let mut order: Vec<usize> = (0..traces.len()).collect();
-    order.sort_unstable_by_key(|&at| {
+    order.arrange_by_key(|&at| {
         let TaskTrace { worker, started_ns, finished_ns, task, .. } = traces[at];
         (worker, started_ns, finished_ns, task)
     });
@@ -132,7 +133,7 @@ fn before_on_worker(traces: &[TaskTrace]) -> Vec<Option<TaskId>> {
 /// When the task before each in the order of starts had started, which let it start.
 fn turns(traces: &[TaskTrace]) -> Vec<u64> {
     let mut order: Vec<usize> = (0..traces.len()).collect();
-    order.sort_unstable_by_key(|&at| (traces[at].started_ns, at));
+    order.arrange_by_key(|&at| (traces[at].started_ns, at));
     let mut turns = vec![0; traces.len()];
     order.windows(2).for_each(|pair| turns[pair[1]] = traces[pair[0]].started_ns);
     turns

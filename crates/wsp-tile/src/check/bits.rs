@@ -1,73 +1,115 @@
-//! A set of numbers below a fixed bound, a bit each.
+//! Rows of sets of numbers below a fixed bound, a bit each, in one piece of memory.
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Bits(Vec<u64>);
+pub(crate) struct Rows {
+    /// Words of a row.
+    width: usize,
+    words: Vec<u64>,
+}
 
-impl Bits {
-    /// The empty set, for numbers below `end`.
-    pub(crate) fn none(end: usize) -> Bits {
-        Bits(vec![0; end.div_ceil(64)])
+impl Rows {
+    /// Empty sets, for numbers below `end`.
+    pub(crate) fn none(rows: usize, end: usize) -> Rows {
+        let width = end.div_ceil(64);
+        Rows { width, words: vec![0; rows * width] }
     }
 
-    /// All numbers below `end`.
-    pub(crate) fn all(end: usize) -> Bits {
-        let mut all = Bits(vec![u64::MAX; end.div_ceil(64)]);
-        if let (Some(last), 1..) = (all.0.last_mut(), end % 64) {
-            *last = (1 << (end % 64)) - 1;
+    /// The words of a row.
+    pub(crate) fn row(&self, row: usize) -> &[u64] {
+        &self.words[row * self.width..][..self.width]
+    }
+
+    fn row_mut(&mut self, row: usize) -> &mut [u64] {
+        &mut self.words[row * self.width..][..self.width]
+    }
+
+    /// Puts all numbers below `end` into a row.
+    pub(crate) fn fill(&mut self, row: usize, end: usize) {
+        (0..end).for_each(|number| self.insert(row, number));
+    }
+
+    pub(crate) fn clear(&mut self, row: usize) {
+        self.row_mut(row).fill(0);
+    }
+
+    pub(crate) fn has(&self, row: usize, number: usize) -> bool {
+        self.words[row * self.width + number / 64] >> (number % 64) & 1 == 1
+    }
+
+    pub(crate) fn insert(&mut self, row: usize, number: usize) {
+        self.words[row * self.width + number / 64] |= 1 << (number % 64);
+    }
+
+    pub(crate) fn remove(&mut self, row: usize, number: usize) {
+        self.words[row * self.width + number / 64] &= !(1 << (number % 64));
+    }
+
+    /// Adds another set to a row.
+    pub(crate) fn add(&mut self, row: usize, other: &[u64]) {
+        self.row_mut(row).iter_mut().zip(other).for_each(|(a, b)| *a |= b);
+    }
+
+    /// Adds a row to another one, without a set.
+    pub(crate) fn add_row(&mut self, row: usize, from: usize, without: &[u64]) {
+        let (row, from) = (row * self.width, from * self.width);
+        for at in 0..self.width {
+            self.words[row + at] |= self.words[from + at] & !without.get(at).copied().unwrap_or(0);
         }
-        all
     }
 
-    pub(crate) fn has(&self, number: usize) -> bool {
-        self.0[number / 64] >> (number % 64) & 1 == 1
+    /// Keeps in each row what that of the other has, too; whether one had more.
+    pub(crate) fn keep(&mut self, other: &Rows) -> bool {
+        let mut more = 0;
+        for (a, b) in self.words.iter_mut().zip(&other.words) {
+            more |= *a & !b;
+            *a &= b;
+        }
+        more != 0
     }
 
-    pub(crate) fn insert(&mut self, number: usize) {
-        self.0[number / 64] |= 1 << (number % 64);
+    /// The numbers of a row.
+    pub(crate) fn numbers(&self, row: usize) -> impl Iterator<Item = usize> {
+        numbers(self.row(row).iter().copied())
     }
 
-    pub(crate) fn remove(&mut self, number: usize) {
-        self.0[number / 64] &= !(1 << (number % 64));
+    /// The numbers that one row has of this one and of the other, and not both.
+    pub(crate) fn apart(&self, row: usize, other: &Rows) -> Vec<usize> {
+        numbers(self.row(row).iter().zip(other.row(row)).map(|(a, b)| a ^ b)).collect()
     }
+}
 
-    /// Adds what another set of the same bound has.
-    pub(crate) fn add(&mut self, other: &Bits) {
-        self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a |= b);
-    }
-
-    /// Keeps what another set of the same bound has, too.
-    pub(crate) fn keep(&mut self, other: &Bits) {
-        self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a &= b);
-    }
-
-    /// Takes what another set of the same bound has.
-    pub(crate) fn take(&mut self, other: &Bits) {
-        self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a &= !b);
-    }
+fn numbers(words: impl Iterator<Item = u64>) -> impl Iterator<Item = usize> {
+    let has = |word: u64, bit: usize| word >> bit & 1 == 1;
+    let filled = words.enumerate().filter(|(_, word)| *word != 0);
+    filled
+        .flat_map(move |(at, word)| (0..64).filter(move |bit| has(word, *bit)).map(move |bit| at * 64 + bit))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Bits;
+    use super::Rows;
 
     #[test]
     fn sets_of_any_bound_have_what_was_put_in() {
         for end in [1, 63, 64, 65, 130] {
-            let (all, mut some) = (Bits::all(end), Bits::none(end));
-            (0..end).step_by(3).for_each(|number| some.insert(number));
-            let mut each = Bits::none(end);
-            (0..end).for_each(|number| each.insert(number));
-            assert_eq!(each, all);
-            assert!((0..end).all(|number| all.has(number) && some.has(number) == (number % 3 == 0)));
-            let mut rest = all.clone();
-            rest.take(&some);
-            assert!((0..end).all(|number| rest.has(number) != some.has(number)));
-            rest.add(&some);
-            assert_eq!(rest, all);
-            rest.keep(&some);
-            assert_eq!(rest, some);
-            rest.remove(0);
-            assert!(!rest.has(0));
+            let mut rows = Rows::none(3, end);
+            (0..end).step_by(3).for_each(|number| rows.insert(1, number));
+            rows.fill(2, end);
+            assert_eq!(rows.numbers(0).count(), 0);
+            assert!(rows.numbers(1).eq((0..end).step_by(3)) && rows.numbers(2).eq(0..end));
+            let some = rows.row(1).to_vec();
+            rows.add_row(0, 2, &some);
+            assert!((0..end).all(|number| rows.has(0, number) != rows.has(1, number)));
+            let mut other = rows.clone();
+            other.add(0, &some);
+            assert_eq!(other.row(0), other.row(2));
+            assert!(rows.apart(0, &other).into_iter().eq((0..end).step_by(3)));
+            assert!(other.keep(&rows) && !other.keep(&rows));
+            assert_eq!(other, rows);
+            rows.remove(1, 0);
+            assert!(!rows.has(1, 0));
+            rows.clear(2);
+            assert_eq!(rows.numbers(2).count(), 0);
         }
     }
 }

@@ -3,7 +3,8 @@
 //! A site stands for its latest run: a unit that knows it to be complete knows the earlier ones, as a flag is set when all
 //! earlier instructions of its setter are. The state is a bit per unit and site; states that meet keep what both know.
 
-use super::bits::Bits;
+use super::added::{Added, BlockId, Gap};
+use super::bits::Rows;
 use super::sites::{Flag, Sites};
 use crate::{Event, EventId, Instruction, Loop, LoopId, Memories, Node, Sync, TileProgram, UnitId};
 use wsp_ordered::{OrderedMap, OrderedSet};
@@ -49,24 +50,25 @@ impl Fault {
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub(crate) faults: OrderedSet<Fault>,
-    /// For each flag that is set, the flags that share its numbers and were not surely clear, and done with, at some setting.
-    pub(crate) busy: OrderedMap<usize, OrderedSet<usize>>,
+    /// For each flag, the flags that share its numbers and were not surely clear, and done with, at some setting of it.
+    pub(crate) busy: Option<Rows>,
 }
 
-#[derive(Clone, PartialEq, Eq)]
-struct State {
-    /// By unit, what it knows: sites, whose latest run, if there was one, is complete; behind them flags, of which the waiter is past its
-    /// last wait.
-    known: Vec<Bits>,
-    /// Of flags that are set: what the waiter will know.
-    set: OrderedMap<usize, Bits>,
-}
+/// By unit, what it knows: sites, whose latest run, if there was one, is complete; behind them flags, of which the waiter is past its last
+/// wait. Then by flag that is set, what the waiter will know; nothing of one that is clear. The last row has the flags that are set.
+type State = Rows;
 
 struct Flow<'a> {
+    /// What stands between the nodes of the program.
+    added: &'a Added,
+    /// The number of the next block.
+    next: BlockId,
     sites: &'a Sites,
     memories: &'a Memories,
     /// By unit: the sites that it runs.
-    own: Vec<Bits>,
+    own: Rows,
+    /// The units of the core that has the unit of scalars.
+    core: Vec<UnitId>,
     /// Whether the first fault is enough.
     first: bool,
     parity: OrderedMap<LoopId, bool>,
@@ -74,32 +76,47 @@ struct Flow<'a> {
 }
 
 /// Runs the analysis. `sites` are those of the program, or of one with the same instructions.
-pub(crate) fn analyse(program: &TileProgram, sites: &Sites, memories: &Memories) -> Found {
-    found(program, sites, memories, false)
+pub(crate) fn analyse(program: &TileProgram, added: &Added, sites: &Sites, memories: &Memories) -> Found {
+    found((program, added), sites, memories, false)
 }
 
 /// The first fault that the analysis comes to; of several at one step, any.
-pub(crate) fn first_fault(program: &TileProgram, sites: &Sites, memories: &Memories) -> Option<Fault> {
-    found(program, sites, memories, true).faults.pop_first()
+pub(crate) fn first_fault(
+    program: &TileProgram,
+    added: &Added,
+    sites: &Sites,
+    memories: &Memories,
+) -> Option<Fault> {
+    found((program, added), sites, memories, true).faults.pop_first()
 }
 
-fn found(program: &TileProgram, sites: &Sites, memories: &Memories, first: bool) -> Found {
+fn found((program, added): (&TileProgram, &Added), sites: &Sites, memories: &Memories, first: bool) -> Found {
     let (flags, units) = (sites.flags(), memories.units.len());
     let end = sites.all().len() + flags;
-    let mut own = vec![Bits::none(end); units];
-    sites.all().iter().enumerate().for_each(|(at, site)| own[site.unit.index()].insert(at));
-    let mut flow = Flow { sites, memories, own, first, parity: OrderedMap::new(), found: Found::default() };
-    let mut state = State { known: vec![Bits::all(end); units], set: OrderedMap::new() };
+    let mut own = Rows::none(units, end);
+    sites.all().iter().enumerate().for_each(|(at, site)| own.insert(site.unit.index(), at));
+    let core = memories.core_of(memories.scalar).collect();
+    let busy = (!first).then(|| Rows::none(flags, flags));
+    let (parity, found) = (OrderedMap::new(), Found { busy, ..Found::default() });
+    let mut flow = Flow { added, next: 0, sites, memories, own, core, first, parity, found };
+    let mut state = Rows::none(units + flags + 1, end);
+    (0..units).for_each(|unit| state.fill(unit, end));
     flow.block(&program.body, &mut state);
-    for at in state.set.keys() {
-        flow.found.faults.insert(Fault::LeftSet(sites.flag(*at)));
+    for at in state.numbers(flow.set_row()) {
+        flow.found.faults.insert(Fault::LeftSet(sites.flag(at)));
     }
     flow.found
 }
 
 impl Flow<'_> {
     fn block(&mut self, nodes: &[Node], state: &mut State) {
-        for node in nodes {
+        let block = self.next;
+        self.next += 1;
+        let mut behind: Option<LoopId> = None;
+        for (at, node) in nodes.iter().enumerate() {
+            let ahead = node.as_loop();
+            self.gap(Gap { block, node: at, behind, ahead }, state);
+            behind = ahead;
             if self.is_done() {
                 return;
             }
@@ -111,11 +128,26 @@ impl Flow<'_> {
                     let mut other = state.clone();
                     self.block(then, state);
                     self.block(otherwise, &mut other);
-                    self.join(state, &other);
+                    let _ = self.join(state, &other);
                 }
                 Node::Loop(inner) => self.rounds(inner, state),
             }
         }
+        self.gap(Gap { block, node: nodes.len(), behind, ahead: None }, state);
+    }
+
+    fn gap(&mut self, gap: Gap, state: &mut State) {
+        self.added.each(gap, &mut |sync| {
+            if !self.is_done() {
+                self.sync(sync, state);
+            }
+        });
+    }
+
+    /// A round of a loop whose body is the block of this number.
+    fn round(&mut self, inner: &Loop, first: BlockId, state: &mut State) {
+        self.next = first;
+        self.block(&inner.body, state);
     }
 
     fn is_done(&self) -> bool {
@@ -124,56 +156,56 @@ impl Flow<'_> {
 
     /// Any number of rounds. The state only loses knowledge from one pass to the next, so this ends.
     fn rounds(&mut self, inner: &Loop, state: &mut State) {
+        let first = self.next;
         if !self.sites.turns(inner.id) {
             loop {
                 let mut after = state.clone();
-                self.block(&inner.body, &mut after);
-                let before = state.clone();
-                self.join(state, &after);
-                if *state == before || self.is_done() {
+                self.round(inner, first, &mut after);
+                if !self.join(state, &after) || self.is_done() {
                     return;
                 }
             }
         }
         let mut odd: Option<State> = None;
         loop {
-            let before = (state.clone(), odd.clone());
-            for parity in [false, true] {
-                let mut after = match (parity, &odd) {
-                    (true, Some(odd)) => odd.clone(),
-                    _ => state.clone(),
-                };
-                self.parity.insert(inner.id, parity);
-                self.block(&inner.body, &mut after);
-                match (parity, &mut odd) {
-                    (true, _) => self.join(state, &after),
-                    (false, Some(odd)) => self.join(odd, &after),
-                    (false, None) => odd = Some(after),
-                }
-            }
-            if (&before.0, &before.1) == (&*state, &odd) || self.is_done() {
+            self.parity.insert(inner.id, false);
+            let mut after = state.clone();
+            self.round(inner, first, &mut after);
+            let mut changed = match &mut odd {
+                Some(odd) => self.join(odd, &after),
+                None => true,
+            };
+            let odd = odd.get_or_insert(after);
+            self.parity.insert(inner.id, true);
+            let mut after = odd.clone();
+            self.round(inner, first, &mut after);
+            changed |= self.join(state, &after);
+            if !changed || self.is_done() {
                 break;
             }
         }
         self.parity.remove(&inner.id);
         if let Some(odd) = odd {
-            self.join(state, &odd);
+            let _ = self.join(state, &odd);
         }
     }
 
-    fn join(&mut self, state: &mut State, other: &State) {
-        state.known.iter_mut().zip(&other.known).for_each(|(a, b)| a.keep(b));
-        let one_way = |a: &State, b: &State| {
-            a.set.keys().copied().filter(|at| !b.set.contains_key(at)).collect::<Vec<_>>()
-        };
-        let left = one_way(state, other);
-        for at in left.iter().copied().chain(one_way(other, state)) {
+    /// The row of a state with what the waiter of a flag will know.
+    fn row_of(&self, flag: usize) -> usize {
+        self.memories.units.len() + flag
+    }
+
+    /// The row of a state with the flags that are set.
+    fn set_row(&self) -> usize {
+        self.row_of(self.sites.flags())
+    }
+
+    /// Whether the first of two states that meet knows less then.
+    fn join(&mut self, state: &mut State, other: &State) -> bool {
+        for at in state.apart(self.set_row(), other) {
             self.found.faults.insert(Fault::Paths(self.sites.flag(at)));
         }
-        left.iter().for_each(|at| drop(state.set.remove(at)));
-        for (at, known) in &mut state.set {
-            known.keep(&other.set[at]);
-        }
+        state.keep(other)
     }
 
     fn run(&mut self, instruction: &Instruction, state: &mut State) {
@@ -182,44 +214,34 @@ impl Flow<'_> {
         for (part, unit) in instruction.units().enumerate() {
             if let Some(first) = before {
                 // The second unit begins when the first is done with its part.
-                let snapshot = self.snapshot(first, state);
-                self.learn(unit, &snapshot, state);
+                state.add_row(unit.index(), first.index(), &[]);
+                self.learn(unit, self.own.row(first.index()), state);
             }
             before = Some(unit);
             let at = self.sites.site(instruction.id, part, &odd);
             let site = &self.sites.all()[at];
             for other in &site.conflicts {
-                if !state.known[unit.index()].has(*other) {
+                if !state.has(unit.index(), *other) {
                     self.found.faults.insert(Fault::Race(*other, at));
                 }
             }
             // What the unit of scalars has read, it has read before it hands out the next instruction.
             let at_once = unit == self.memories.scalar && site.reads_only;
-            let in_order = self.memories.units[unit.index()].completes_in_order;
-            for (other, known) in state.known.iter_mut().enumerate() {
-                let handed = at_once && self.memories.same_core(unit, UnitId(other as u8));
-                if handed || (in_order && other == unit.index()) {
-                    known.insert(at);
-                } else {
-                    known.remove(at);
-                }
+            (0..self.set_row()).for_each(|row| state.remove(row, at));
+            if at_once {
+                self.core.iter().for_each(|unit| state.insert(unit.index(), at));
             }
-            state.set.values_mut().for_each(|known| known.remove(at));
+            if self.memories.units[unit.index()].completes_in_order {
+                state.insert(unit.index(), at);
+            }
         }
         if before == Some(self.memories.scalar) {
             self.hand_out(state);
         }
     }
 
-    /// What a unit knows, with all that it was handed out itself.
-    fn snapshot(&self, unit: UnitId, state: &State) -> Bits {
-        let mut knows = state.known[unit.index()].clone();
-        knows.add(&self.own[unit.index()]);
-        knows
-    }
-
-    fn learn(&self, unit: UnitId, snapshot: &Bits, state: &mut State) {
-        state.known[unit.index()].add(snapshot);
+    fn learn(&self, unit: UnitId, what: &[u64], state: &mut State) {
+        state.add(unit.index(), what);
         if unit == self.memories.scalar {
             self.hand_out(state);
         }
@@ -228,38 +250,34 @@ impl Flow<'_> {
     /// What the unit of scalars knows of others, all of its core know: it hands out their instructions. What it wrote itself others wait for.
     fn hand_out(&self, state: &mut State) {
         let scalar = self.memories.scalar.index();
-        let mut of_others = state.known[scalar].clone();
-        of_others.take(&self.own[scalar]);
-        self.memories
-            .core_of(self.memories.scalar)
-            .for_each(|unit| state.known[unit.index()].add(&of_others));
+        self.core.iter().for_each(|unit| state.add_row(unit.index(), scalar, self.own.row(scalar)));
     }
 
     fn sync(&mut self, sync: Sync, state: &mut State) {
         match sync {
             Sync::Set(event) => self.set(event, state),
             Sync::Wait(event) => self.wait(event, state),
-            Sync::Barrier(unit) => state.known[unit.index()].add(&self.own[unit.index()]),
+            Sync::Barrier(unit) => state.add(unit.index(), self.own.row(unit.index())),
             Sync::BarrierAll(of) => {
                 let core = || self.memories.core_of(of).map(UnitId::index);
-                let mut all = state.known[of.index()].clone();
                 core().for_each(|unit| {
-                    all.add(&state.known[unit]);
-                    all.add(&self.own[unit]);
+                    state.add_row(of.index(), unit, &[]);
+                    state.add(of.index(), self.own.row(unit));
                 });
                 for flag in 0..self.sites.flags() {
                     if self.memories.same_core(self.sites.flag(flag).1, of) {
-                        all.insert(self.sites.all().len() + flag);
+                        state.insert(of.index(), self.sites.all().len() + flag);
                     }
                 }
-                core().for_each(|unit| state.known[unit] = all.clone());
+                let all = state.row(of.index()).to_vec();
+                core().for_each(|unit| state.add(unit, &all));
             }
         }
     }
 
     /// Whether a unit knows that the waiter of a flag is past its last wait.
     fn knows_of_wait(&self, unit: UnitId, flag: usize, state: &State) -> bool {
-        state.known[unit.index()].has(self.sites.all().len() + flag)
+        state.has(unit.index(), self.sites.all().len() + flag)
     }
 
     fn flag(&mut self, event: Event) -> Option<(Flag, usize)> {
@@ -282,39 +300,47 @@ impl Flow<'_> {
 
     fn set(&mut self, event: Event, state: &mut State) {
         let Some((flag, at)) = self.flag(event) else { return };
-        if state.set.contains_key(&at) {
+        let set_row = self.set_row();
+        if state.has(set_row, at) {
             self.found.faults.insert(Fault::SetTwice(flag));
         } else if !self.knows_of_wait(event.from, at, state) {
             self.found.faults.insert(Fault::SetEarly(flag));
         }
-        if !self.first {
+        if let Some(mut busy) = self.found.busy.take() {
             let of = |flag: Flag| self.memories.numbered(flag.0, flag.1);
-            let in_use = (0..self.sites.flags()).filter(|other| {
-                of(self.sites.flag(*other)) == of(flag)
-                    && (state.set.contains_key(other) || !self.knows_of_wait(event.from, *other, state))
-            });
-            let in_use: Vec<usize> = in_use.collect();
-            self.found.busy.entry(at).or_default().extend(in_use);
+            let own = of(flag);
+            let may_be =
+                |other: &usize| state.has(set_row, *other) || !self.knows_of_wait(event.from, *other, state);
+            let others = (0..self.sites.flags()).filter(may_be);
+            others
+                .filter(|other| of(self.sites.flag(*other)) == own)
+                .for_each(|other| busy.insert(at, other));
+            self.found.busy = Some(busy);
         }
-        let snapshot = self.snapshot(event.from, state);
-        state.set.insert(at, snapshot);
+        let row = self.row_of(at);
+        state.clear(row);
+        state.add_row(row, event.from.index(), &[]);
+        state.add(row, self.own.row(event.from.index()));
+        state.insert(set_row, at);
     }
 
     fn wait(&mut self, event: Event, state: &mut State) {
         let Some((flag, at)) = self.flag(event) else { return };
-        let Some(snapshot) = state.set.remove(&at) else {
+        if !state.has(self.set_row(), at) {
             self.found.faults.insert(Fault::WaitUnset(flag));
             return;
-        };
+        }
         // Waits of one unit stand in its queue. Of two units both may be held back when the event is set.
         if !self.knows_of_wait(event.to, at, state) {
             self.found.faults.insert(Fault::WaitEarly(flag));
         }
-        self.learn(event.to, &snapshot, state);
+        state.remove(self.set_row(), at);
+        state.add_row(event.to.index(), self.row_of(at), &[]);
+        state.clear(self.row_of(at));
         // The waiter is past this wait; no other unit knows yet.
         let past = self.sites.all().len() + at;
-        state.known.iter_mut().chain(state.set.values_mut()).for_each(|known| known.remove(past));
-        state.known[event.to.index()].insert(past);
+        (0..self.set_row()).for_each(|row| state.remove(row, past));
+        state.insert(event.to.index(), past);
         if event.to == self.memories.scalar {
             self.hand_out(state);
         }

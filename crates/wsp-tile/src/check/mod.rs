@@ -4,12 +4,14 @@
 //! It looks at whole buffers and tensors, so it may ask for an order that no run needs. It does not look at values: whether valid rows and
 //! columns are what a kernel means, and whether what is read was written, a run shows.
 
+pub(crate) mod added;
 mod bits;
 pub(crate) mod flow;
 mod rules;
 pub(crate) mod sites;
 
 use crate::{Event, EventId, Instruction, Memories, Sync, TileProgram, codes};
+use added::Added;
 use flow::{Fault, analyse};
 use sites::Sites;
 use wsp_diag::Diagnostic;
@@ -25,7 +27,7 @@ pub fn check(program: &TileProgram, memories: &Memories) -> Vec<Diagnostic> {
     let sites = Sites::of(program, memories);
     let mut instructions: Vec<&Instruction> = Vec::new();
     program.instructions(&mut |instruction| instructions.push(instruction));
-    let faults = analyse(program, &sites, memories).faults;
+    let faults = analyse(program, &Added::default(), &sites, memories).faults;
     found.extend(faults.iter().map(|fault| report(fault, program, memories, &sites, &instructions)));
     found.extend(numbers(&sites, memories));
     found

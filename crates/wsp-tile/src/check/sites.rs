@@ -1,10 +1,11 @@
 //! What may run at the same time: the parts of instructions, in even and odd rounds of loops with two addresses.
 
+use super::added::Added;
 use crate::{EventId, Instruction, LoopId, Memories, Node, Sync, TileProgram, Touched, UnitId};
 use std::ops::Range;
 use std::rc::Rc;
 use wsp_core::TensorId;
-use wsp_ordered::{OrderedMap, OrderedSet};
+use wsp_ordered::{Arrange, OrderedMap, OrderedSet};
 
 /// A part of an instruction that one unit runs, in rounds of some parity.
 #[derive(Clone, Debug)]
@@ -42,8 +43,32 @@ struct Parts {
     first: Vec<usize>,
     /// The loops around each instruction that have two addresses.
     around: Vec<Vec<LoopId>>,
+    /// Those of the program itself.
+    events: Events,
+}
+
+/// Events, and where they take turns.
+#[derive(Clone, Debug)]
+struct Events {
     /// Loops that have two addresses.
     turning: OrderedSet<LoopId>,
+    /// The flags of the events, each as often as it is used.
+    flags: Vec<Flag>,
+}
+
+impl Events {
+    fn add(&mut self, sync: Sync) {
+        let (Sync::Set(event) | Sync::Wait(event)) = sync else { return };
+        match event.id {
+            EventId::One(id) => self.flags.push((event.from, event.to, id)),
+            EventId::Parity { of, even, odd } => {
+                if !self.turning.contains(&of) {
+                    self.turning.insert(of);
+                }
+                self.flags.extend([even, odd].map(|id| (event.from, event.to, id)));
+            }
+        }
+    }
 }
 
 #[derive(Clone, PartialEq, Eq)]
@@ -59,17 +84,19 @@ struct Access {
 
 impl Sites {
     pub(crate) fn of(program: &TileProgram, memories: &Memories) -> Sites {
-        let (turning, found) = events(program);
-        let (flags, names) = numbered(found, memories);
-        Sites { parts: Rc::new(Parts::of(program, turning)), names, flags }
+        let mut own =
+            Events { turning: program.buffers.iter().filter_map(|b| b.rotates).collect(), flags: Vec::new() };
+        syncs(&program.body, &mut |sync| own.add(sync));
+        let (flags, names) = numbered(&own.flags, memories);
+        Sites { parts: Rc::new(Parts::of(program, own)), names, flags }
     }
 
-    /// Those of a program with the same instructions and addresses, and other synchronisations, whose events take turns in loops with two
-    /// addresses only.
-    pub(crate) fn with_events_of(&self, program: &TileProgram, memories: &Memories) -> Sites {
-        let (turning, found) = events(program);
-        debug_assert_eq!(turning, self.parts.turning, "events take turns where buffers do");
-        let (flags, names) = numbered(found, memories);
+    /// Those of the program with more synchronisations, whose events take turns in loops with two addresses only.
+    pub(crate) fn with_events_of(&self, added: &Added, memories: &Memories) -> Sites {
+        let mut events = self.parts.events.clone();
+        added.all(&mut |sync| events.add(sync));
+        debug_assert_eq!(events.turning, self.parts.events.turning, "events take turns where buffers do");
+        let (flags, names) = numbered(&events.flags, memories);
         Sites { parts: self.parts.clone(), names, flags }
     }
 
@@ -89,7 +116,7 @@ impl Sites {
 
     /// Whether a loop has two addresses.
     pub(crate) fn turns(&self, of: LoopId) -> bool {
-        self.parts.turning.contains(&of)
+        self.parts.events.turning.contains(&of)
     }
 
     /// The site of a part of an instruction in these rounds.
@@ -101,28 +128,13 @@ impl Sites {
     }
 }
 
-/// Loops that have two addresses, and flags.
-fn events(program: &TileProgram) -> (OrderedSet<LoopId>, OrderedSet<Flag>) {
-    let mut turning: OrderedSet<LoopId> = program.buffers.iter().filter_map(|b| b.rotates).collect();
-    let mut found = Vec::new();
-    syncs(&program.body, &mut |sync| {
-        if let Sync::Set(event) | Sync::Wait(event) = sync {
-            match event.id {
-                EventId::One(id) => found.push((event.from, event.to, id)),
-                EventId::Parity { of, even, odd } => {
-                    turning.insert(of);
-                    found.extend([even, odd].map(|id| (event.from, event.to, id)));
-                }
-            }
-        }
-    });
-    (turning, found.into_iter().collect())
-}
-
 /// The number of each flag, and the first flag of each number.
-fn numbered(found: OrderedSet<Flag>, memories: &Memories) -> (OrderedMap<Flag, usize>, Vec<Flag>) {
+fn numbered(found: &[Flag], memories: &Memories) -> (OrderedMap<Flag, usize>, Vec<Flag>) {
     let (mut flags, mut names) = (OrderedMap::new(), Vec::new());
     let mut numbers: OrderedMap<Flag, usize> = OrderedMap::new();
+    let mut found = found.to_vec();
+    found.arrange();
+    found.dedup();
     for flag in found {
         let (from, to) = memories.numbered(flag.0, flag.1);
         let number = *numbers.entry((from, to, flag.2)).or_insert(names.len());
@@ -135,8 +147,8 @@ fn numbered(found: OrderedSet<Flag>, memories: &Memories) -> (OrderedMap<Flag, u
 }
 
 impl Parts {
-    fn of(program: &TileProgram, turning: OrderedSet<LoopId>) -> Parts {
-        let mut parts = Parts { sites: Vec::new(), first: Vec::new(), around: Vec::new(), turning };
+    fn of(program: &TileProgram, events: Events) -> Parts {
+        let mut parts = Parts { sites: Vec::new(), first: Vec::new(), around: Vec::new(), events };
         let mut accesses = Vec::new();
         parts.block(program, &program.body, &mut Vec::new(), &mut accesses);
         parts.conflicts(&accesses);
@@ -153,7 +165,7 @@ impl Parts {
         for node in nodes {
             match node {
                 Node::Run(instruction) => self.instruction(program, instruction, open, accesses),
-                Node::Loop(inner) if self.turning.contains(&inner.id) => {
+                Node::Loop(inner) if self.events.turning.contains(&inner.id) => {
                     open.push(inner.id);
                     self.block(program, &inner.body, open, accesses);
                     open.pop();

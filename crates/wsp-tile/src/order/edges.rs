@@ -3,12 +3,10 @@
 //! Both ends of an edge stand in one block, so an edge is complete whatever loops and conditions inside do. The event of an edge over the back
 //! of a loop is set once before that loop, or one around it, and waited for once behind it: it is complete without a round, too.
 
+use crate::check::added::{Added, BlockId, Gap};
 use crate::{Event, EventId, LoopId, Node, Sync, TileProgram, UnitId};
 use std::cmp::Reverse;
-use wsp_ordered::{Arrange, OrderedMap, OrderedSet};
-
-/// A block; blocks are numbered in the order of the text.
-pub(super) type BlockId = usize;
+use wsp_ordered::Arrange;
 
 /// Where an instruction is: blocks from the outermost on, the node in each, and the loop whose body the block is.
 pub(super) type Path = Vec<(BlockId, usize, Option<LoopId>)>;
@@ -74,8 +72,7 @@ pub(super) fn paths(program: &TileProgram) -> Vec<Path> {
             if let Node::Run(_) = node {
                 out.push(path.clone());
             }
-            let inner = if let Node::Loop(inner) = node { Some(inner.id) } else { None };
-            node.blocks().for_each(|nodes| walk(nodes, inner, path, next, out));
+            node.blocks().for_each(|nodes| walk(nodes, node.as_loop(), path, next, out));
             path.pop();
         }
     }
@@ -87,89 +84,59 @@ pub(super) fn paths(program: &TileProgram) -> Vec<Path> {
 /// The numbers of an edge's events: in even and in odd rounds.
 pub(super) type Numbers<'a> = &'a dyn Fn(usize) -> (u32, u32);
 
-/// The program with the edges in it.
-pub(super) fn insert(program: &TileProgram, edges: &[Edge], numbers: Numbers<'_>) -> TileProgram {
-    let mut places = Places::default();
+/// The synchronisations of edges.
+pub(super) fn added(edges: &[Edge], numbers: Numbers<'_>) -> Added {
+    let mut added = Added::default();
     for (at, edge) in edges.iter().enumerate() {
-        places.edge(edge, numbers(at));
+        add(&mut added, edge, numbers(at));
     }
+    added
+}
+
+fn add(added: &mut Added, edge: &Edge, (even, odd): (u32, u32)) {
+    if !edge.needs_events() {
+        let barrier = if edge.barrier { Sync::BarrierAll(edge.core) } else { Sync::Barrier(edge.to) };
+        return added.insert(edge.block, edge.before, barrier);
+    }
+    let event = |id| Event { from: edge.from, to: edge.to, id };
+    let here = match edge.turns {
+        Some(of) => EventId::Parity { of, even, odd },
+        None => EventId::One(even),
+    };
+    added.insert(edge.block, edge.after + 1, Sync::Set(event(here)));
+    added.insert(edge.block, edge.before, Sync::Wait(event(here)));
+    if let Some(of) = edge.around {
+        let ids = [Some(even), edge.turns.map(|_| odd)];
+        for id in ids.into_iter().flatten() {
+            let event = event(EventId::One(id));
+            added.insert_around(of, Sync::Set(event), Sync::Wait(event));
+        }
+    }
+}
+
+/// The program with synchronisations in it.
+pub(super) fn with(program: &TileProgram, added: &Added) -> TileProgram {
     let mut out = program.clone();
-    places.block(&mut out.body, &mut 0);
+    fill(added, &mut out.body, &mut 0);
     out
 }
 
-/// Synchronisations by the gap where they stand: sets first, then waits, then barriers.
-#[derive(Default)]
-struct Places {
-    gaps: OrderedMap<(BlockId, usize), OrderedSet<Sync>>,
-    before_loop: OrderedMap<LoopId, OrderedSet<Sync>>,
-    after_loop: OrderedMap<LoopId, OrderedSet<Sync>>,
-}
-
-impl Places {
-    fn edge(&mut self, edge: &Edge, (even, odd): (u32, u32)) {
-        let mut at = |gap: usize, sync| {
-            self.gaps.entry((edge.block, gap)).or_default().insert(sync);
-        };
-        if !edge.needs_events() {
-            let barrier = if edge.barrier { Sync::BarrierAll(edge.core) } else { Sync::Barrier(edge.to) };
-            return at(edge.before, barrier);
-        }
-        let event = |id| Event { from: edge.from, to: edge.to, id };
-        let here = match edge.turns {
-            Some(of) => EventId::Parity { of, even, odd },
-            None => EventId::One(even),
-        };
-        at(edge.after + 1, Sync::Set(event(here)));
-        at(edge.before, Sync::Wait(event(here)));
-        if let Some(of) = edge.around {
-            let ids = [Some(even), edge.turns.map(|_| odd)];
-            for id in ids.into_iter().flatten() {
-                let event = event(EventId::One(id));
-                self.before_loop.entry(of).or_default().insert(Sync::Set(event));
-                self.after_loop.entry(of).or_default().insert(Sync::Wait(event));
-            }
-        }
+fn fill(added: &Added, nodes: &mut Vec<Node>, next: &mut BlockId) {
+    let block = *next;
+    *next += 1;
+    let mut out = Vec::with_capacity(nodes.len());
+    let mut behind: Option<LoopId> = None;
+    let old = std::mem::take(nodes);
+    let end = old.len();
+    for (node, mut inner) in old.into_iter().enumerate() {
+        let ahead = inner.as_loop();
+        added.each(Gap { block, node, behind, ahead }, &mut |sync| out.push(Node::Sync(sync)));
+        inner.blocks_mut().for_each(|inner| fill(added, inner, next));
+        behind = ahead;
+        out.push(inner);
     }
-
-    fn block(&self, nodes: &mut Vec<Node>, next: &mut BlockId) {
-        let block = *next;
-        *next += 1;
-        let mut out = Vec::with_capacity(nodes.len());
-        let mut waits: Option<LoopId> = None;
-        let old = std::mem::take(nodes);
-        let end = old.len();
-        for (at, mut node) in old.into_iter().enumerate() {
-            self.gap((block, at), waits.take(), &node, &mut out);
-            node.blocks_mut().for_each(|inner| self.block(inner, next));
-            if let Node::Loop(inner) = &node {
-                waits = Some(inner.id);
-            }
-            out.push(node);
-        }
-        self.syncs((block, end), waits, None, &mut out);
-        *nodes = out;
-    }
-
-    fn gap(&self, gap: (BlockId, usize), behind: Option<LoopId>, node: &Node, out: &mut Vec<Node>) {
-        let ahead = if let Node::Loop(inner) = node { Some(inner.id) } else { None };
-        self.syncs(gap, behind, ahead, out);
-    }
-
-    /// The waits of a loop behind, what stands in the gap, the sets of a loop ahead.
-    fn syncs(
-        &self,
-        gap: (BlockId, usize),
-        behind: Option<LoopId>,
-        ahead: Option<LoopId>,
-        out: &mut Vec<Node>,
-    ) {
-        let here = self.gaps.get(&gap).into_iter().flatten();
-        let (sets, others): (Vec<_>, Vec<_>) = here.copied().partition(|sync| matches!(sync, Sync::Set(_)));
-        let behind = behind.and_then(|of| self.after_loop.get(&of)).into_iter().flatten().copied();
-        let ahead = ahead.and_then(|of| self.before_loop.get(&of)).into_iter().flatten().copied();
-        out.extend(sets.into_iter().chain(behind).chain(others).chain(ahead).map(Node::Sync));
-    }
+    added.each(Gap { block, node: end, behind, ahead: None }, &mut |sync| out.push(Node::Sync(sync)));
+    *nodes = out;
 }
 
 #[cfg(test)]

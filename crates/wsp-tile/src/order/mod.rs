@@ -17,7 +17,7 @@ mod numbers;
 use crate::check::flow::{Fault, Found, analyse, first_fault};
 use crate::check::sites::Sites;
 use crate::{LoopId, Memories, TileProgram, check, codes};
-use edges::{Edge, Path, insert, paths};
+use edges::{Edge, Path, added, paths, with};
 use wsp_diag::{Diagnostic, Severity};
 use wsp_ordered::{Arrange, OrderedSet};
 
@@ -62,7 +62,7 @@ pub fn order(program: &TileProgram, memories: &Memories) -> Result<Ordered, Vec<
             Err(edge) => cx.make_barrier(edge, "all events of the two units are in use"),
         }
     };
-    let program = insert(program, &cx.edges, &|at| numbers[at]);
+    let program = with(program, &added(&cx.edges, &|at| numbers[at]));
     let found = check(&program, memories);
     if found.is_empty() { Ok(Ordered { program, notes: cx.notes }) } else { Err(found) }
 }
@@ -87,15 +87,15 @@ fn own(at: usize) -> (u32, u32) {
 
 impl Orderer<'_> {
     fn analyse(&self, edges: &[Edge]) -> (Found, Sites) {
-        let program = insert(self.program, edges, &own);
-        let sites = self.sites.with_events_of(&program, self.memories);
-        (analyse(&program, &sites, self.memories), sites)
+        let added = added(edges, &own);
+        let sites = self.sites.with_events_of(&added, self.memories);
+        (analyse(self.program, &added, &sites, self.memories), sites)
     }
 
     /// What these edges leave without order, or an event that they use wrongly.
     fn fault(&self, edges: &[Edge]) -> Option<Fault> {
-        let program = insert(self.program, edges, &own);
-        first_fault(&program, &self.sites.with_events_of(&program, self.memories), self.memories)
+        let added = added(edges, &own);
+        first_fault(self.program, &added, &self.sites.with_events_of(&added, self.memories), self.memories)
     }
 
     /// Adds edges until all is ordered.

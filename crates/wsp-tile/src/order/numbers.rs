@@ -1,6 +1,6 @@
 //! Numbers of events: a colouring of those of each pair of units by where others may be in use.
 
-use super::edges::{Edge, insert};
+use super::edges::{Edge, added};
 use super::{Orderer, own};
 use crate::UnitId;
 use crate::check::flow::analyse;
@@ -16,8 +16,9 @@ impl Orderer<'_> {
         let mut apart = self.in_use_together();
         loop {
             let numbers = self.colour(&apart)?;
-            let program = insert(self.program, &self.edges, &|at| numbers[at]);
-            let found = analyse(&program, &self.sites.with_events_of(&program, self.memories), self.memories);
+            let added = added(&self.edges, &|at| numbers[at]);
+            let sites = self.sites.with_events_of(&added, self.memories);
+            let found = analyse(self.program, &added, &sites, self.memories);
             // Of a number that two events share less is known than of two: where it is too little, they do not share it.
             let mut changed = false;
             for flag in found.faults.iter().filter_map(|fault| fault.flag()) {
@@ -33,8 +34,8 @@ impl Orderer<'_> {
     fn in_use_together(&self) -> OrderedSet<Pair> {
         let (found, sites) = self.analyse(&self.edges);
         let mut apart = OrderedSet::new();
-        for (at, others) in &found.busy {
-            let pairs = others.iter().map(|other| (sites.flag(*at).2, sites.flag(*other).2));
+        for (at, busy) in (0..sites.flags()).flat_map(|at| Some((at, found.busy.as_ref()?))) {
+            let pairs = busy.numbers(at).map(|other| (sites.flag(at).2, sites.flag(other).2));
             apart.extend(pairs.map(|(a, b)| (a.min(b), a.max(b))));
         }
         apart

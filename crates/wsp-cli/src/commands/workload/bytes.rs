@@ -54,6 +54,7 @@ pub(in crate::commands) fn unit(session: &mut Session, args: &AsmArgs) -> Result
         fill: Vec::new(),
         generate: None,
         seed: None,
+        forms: false,
     };
     check_graph_memory(&source, &set, UNIT_BYTES)?;
     let Given { args: of_run, .. } = read(&source, &plan, &data, set, Purpose::Tasks)?;
