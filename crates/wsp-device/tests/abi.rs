@@ -6,12 +6,12 @@ mod program;
 
 use core::ffi::c_void;
 use core::ptr::{null, null_mut};
-use program::image::Aligned;
-use wsp_core::ptow::DispatchConfig;
-use wsp_device::abi::{PtowHost, PtowLaunch, PtowReport, PtowTable, PtowTask, Status};
+use program::image::{Aligned, Image, ext, lay_out, with, word};
+use wsp_core::ptow::{DispatchConfig, Op, PoolHeader};
+use wsp_device::abi::{PtowHost, PtowLaunch, PtowReport, PtowTable, PtowTask, PtowWaits, Status};
 use wsp_device::{
     Sums, wsp_ptow_compile_bytes, wsp_ptow_dispatch, wsp_ptow_open, wsp_ptow_run, wsp_ptow_scratch_bytes,
-    wsp_ptow_sums_build, wsp_ptow_sums_bytes, wsp_ptow_verify, wsp_ptow_watermark,
+    wsp_ptow_sums_build, wsp_ptow_sums_bytes, wsp_ptow_verify, wsp_ptow_waits_of, wsp_ptow_watermark,
 };
 
 /// The type of a handle, whatever it is.
@@ -271,4 +271,36 @@ fn sums_are_built_in_memory_of_the_caller_and_shared() {
     fixture.sums = sums;
     is(fixture.open().0, Status::Ok);
     is(fixture.open().0, Status::Ok);
+}
+
+/// Of processes of which none can go on each says what it waits for.
+#[test]
+fn processes_that_cannot_go_on_say_what_they_wait_for() {
+    let send = vec![with([word(Op::Send, 0, 0, 0)], [(0, vec![])])];
+    let take = vec![with([word(Op::Recv, 0, 1, 0)], [(0, vec![])])];
+    let processes = with(
+        [word(Op::Process, 3, 3, 0), ext(0, 0), ext(0, 0), ext(0, 0)],
+        [(1, send), (2, vec![]), (3, take)],
+    );
+    let words = lay_out(vec![processes]);
+    let at = |op: Op| words.iter().position(|word| word.opcode == op.code()).expect("it is there") as u32;
+    let (send, take) = (at(Op::Send), at(Op::Recv));
+    // Channels without a depth hold nothing.
+    let image =
+        Image { words, pool: PoolHeader { num_channels: 2, ..PoolHeader::default() }, ..Image::default() };
+    let mut fixture = Fixture { program: Aligned::new(&image.bytes()), ..Fixture::new() };
+    let (status, handle, _) = fixture.open();
+    is(status, Status::Ok);
+    let mut report = PtowReport::default();
+    // SAFETY: the handle lives as long as the fixture.
+    let status = unsafe { wsp_ptow_run(handle, &TAKES, u32::MAX, u32::MAX, &raw mut report) };
+    is(status, Status::Fault);
+    assert_eq!((report.kind, report.at), (11, 0));
+    let waits = [0, 1, 2, 3].map(|process| {
+        let mut waits = PtowWaits::default();
+        // SAFETY: as above.
+        is(unsafe { wsp_ptow_waits_of(handle, process, &raw mut waits) }, Status::Ok);
+        (waits.kind, waits.word)
+    });
+    assert_eq!(waits, [(3, send), (1, 0), (2, take), (0, 0)]);
 }

@@ -15,7 +15,7 @@ use wsp_core::ptow::{
 use wsp_core::tg::image::NodeKind;
 use wsp_device::abi::{
     PtowHost, PtowKey, PtowLaunch, PtowPolicy, PtowReport, PtowSchedule, PtowStats, PtowTable, PtowTask,
-    Status,
+    PtowWaits, Status,
 };
 use wsp_device::graph::abi::{GraphStatus, StepKind, TgHost, TgReport, TgStep};
 
@@ -75,6 +75,7 @@ fn checks() -> String {
         ]
     );
     record!(text, "wsp_ptow_host", PtowHost, [user, task, ordered, slot, plan]);
+    record!(text, "wsp_ptow_waits", PtowWaits, [kind, word]);
     record!(text, "wsp_ptow_stats", PtowStats, [tasks, steps, scopes, while_rounds, total_ordinals]);
     record!(text, "wsp_ptow_word", Word, [opcode, flags, operand1, operand2]);
     record!(text, "wsp_ptow_key", PtowKey, [words, len]);

@@ -152,20 +152,16 @@ fn programs_that_break_rules_can_be_looked_at() {
     assert!(err.contains("WSP0919"), "{err}");
 }
 
-/// The program that a workload is lowered to; none for one with a pipeline, which the host expands.
-fn lowered(path: &std::path::Path) -> Option<Vec<u8>> {
+/// The program that a workload is lowered to.
+fn lowered(path: &std::path::Path) -> Vec<u8> {
     let text = std::fs::read_to_string(path).unwrap();
     let (module, found) =
         wsp_ir::workload::text::parse("example", &text, &mut wsp_diag::SourceMap::default());
     let module = module.unwrap_or_else(|| panic!("{found:?}"));
     let schedule = wsp_plan::workload::lower_schedule(&module, None, wsp_plan::target::CPU_SIM).unwrap();
-    match wsp_plan::ptow::lower(&module, &schedule) {
-        Ok(lowered) => Some(lowered.program.as_bytes().to_vec()),
-        Err(faults) => {
-            assert!(faults.iter().all(|fault| fault.code.0 == 898), "{}: {faults:?}", path.display());
-            None
-        }
-    }
+    let lowered = wsp_plan::ptow::lower(&module, &schedule);
+    let lowered = lowered.unwrap_or_else(|faults| panic!("{}: {faults:?}", path.display()));
+    lowered.program.as_bytes().to_vec()
 }
 
 #[test]
@@ -178,7 +174,7 @@ fn programs_of_the_examples_survive_the_round_trip() {
             if path.extension().is_none_or(|e| e != "wsp") {
                 continue;
             }
-            let Some(bytes) = lowered(&path) else { continue };
+            let bytes = lowered(&path);
             let text = wsp_isa::ptow::disassemble(&bytes).unwrap();
             let again = wsp_isa::ptow::assemble("again", &text, &mut wsp_diag::SourceMap::default());
             assert_eq!(again.unwrap(), bytes, "{}\n{text}", path.display());
@@ -186,5 +182,5 @@ fn programs_of_the_examples_survive_the_round_trip() {
             seen += 1;
         }
     }
-    assert!(seen >= 6, "{seen} examples");
+    assert!(seen >= 7, "{seen} examples");
 }

@@ -49,6 +49,7 @@ fn every_graph_runs_on_aicpus_with_the_bits_of_a_sequential_run() {
         ("examples/graphs/bgemm_tree.wsp", "tiles=3"),
         ("examples/graphs/bgemm_loops.wsp", "n=2"),
         ("examples/graphs/llama_flat.wsp", "seq=128"),
+        ("examples/graphs/pipeline.wsp", "tiles=5"),
         ("examples/graphs/llama_table.wsp", "seq=128"),
         (LLAMA, "seq=128"),
     ] {

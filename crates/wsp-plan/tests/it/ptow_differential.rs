@@ -212,6 +212,7 @@ fn the_examples_agree_on_one_to_sixteen_aicpus() {
         ("bgemm_tree", vec![]),
         ("bgemm_loops", vec![]),
         ("softmax", vec![("tiles", 9)]),
+        ("pipeline", vec![("tiles", 7)]),
     ] {
         let module = module(&example(&["graphs", &format!("{name}.wsp")]));
         let bindings = bound(&module, &set);

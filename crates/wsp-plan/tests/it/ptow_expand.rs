@@ -44,20 +44,20 @@ fn agree(
 
 #[test]
 fn random_programs_give_what_a_walk_gives() {
-    random_agree(cases(1000), random_module);
+    println!("{}", random_agree(cases(1000), random_module));
 }
 
 #[test]
 fn random_pipelines_give_what_a_walk_gives() {
-    random_agree(cases(1000), random_pipelines);
+    println!("{}", random_agree(cases(1000), random_pipelines));
     for seed in 0..cases(500) {
         let module = module(&pipeline(seed));
         let _ = agree(&module, &bound(&module, &[]), &schedule(&module), (&[], seed));
     }
 }
 
-/// So many modules of a kind.
-fn random_agree(count: u64, make: fn(u64) -> WorkloadModule) {
+/// So many modules of a kind; how they ended.
+fn random_agree(count: u64, make: fn(u64) -> WorkloadModule) -> String {
     let (mut ended, mut faults) = (0, BTreeMap::<String, u32>::new());
     for seed in 0..count {
         let mut made = make(seed);
@@ -76,8 +76,8 @@ fn random_agree(count: u64, make: fn(u64) -> WorkloadModule) {
             }
         }
     }
-    println!("{count} programs: {ended} ended, faults {faults:?}");
     assert!(ended > 300 && faults.len() >= 7, "{ended} ended, {faults:?}");
+    format!("{count} programs: {ended} ended, faults {faults:?}")
 }
 
 #[test]

@@ -45,6 +45,7 @@ fn the_program_of_a_workload_is_that_of_its_bytes() {
         &["graphs", "bgemm_tree.wsp"],
         &["graphs", "bgemm_loops.wsp"],
         &["graphs", "softmax.wsp"],
+        &["graphs", "pipeline.wsp"],
         &["generate", "llama_attention.wsp"],
         &["moe", "moe.wsp"],
         &["topk_indexer", "indexer.wsp"],
