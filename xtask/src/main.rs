@@ -20,6 +20,7 @@
 #![allow(clippy::disallowed_methods, reason = "machinery reads files, clocks and the environment")]
 
 mod bench;
+mod cmake;
 mod compile;
 mod cross;
 mod cycles;

@@ -32,13 +32,13 @@ pub(crate) fn test(project: &Project, tally: &mut Tally, output: &mut dyn Write)
 }
 
 /// A virtual environment below `target`.
-struct Environment {
+pub(crate) struct Environment {
     python: PathBuf,
 }
 
 impl Environment {
     /// The environment with everything that the tests need, made when it is not there.
-    fn prepare(project: &Project) -> Result<Environment> {
+    pub(crate) fn prepare(project: &Project) -> Result<Environment> {
         let folder = project.target().join("python");
         let python = folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
         let wanted = std::fs::read_to_string(project.root().join(REQUIREMENTS))
@@ -79,8 +79,13 @@ impl Environment {
         Ok(())
     }
 
+    /// A program that a package of the environment has installed.
+    pub(crate) fn tool(&self, name: &str) -> PathBuf {
+        self.python.with_file_name(name)
+    }
+
     /// A command of the environment, run at the root.
-    fn python(&self, project: &Project, arguments: &[&str]) -> Command {
+    pub(crate) fn python(&self, project: &Project, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.python);
         command.args(arguments).current_dir(project.root());
         command

@@ -1,5 +1,6 @@
 //! The steps of each command, with headings and times.
 
+use crate::cmake;
 use crate::compile::{self, Tests};
 use crate::cross;
 use crate::deep::{self, Outcome};
@@ -128,6 +129,8 @@ pub(crate) fn test(project: &Project) -> Result<bool> {
 fn as_users_build(project: &Project, tests: mpsc::Receiver<Vec<Tests>>) -> Result<Run<Vec<u8>>> {
     let mut run = Run::new(Vec::new());
     run.step("Python package", |tally, output| python::test(project, tally, output))?;
+    std::io::stdout().write_all(&std::mem::take(&mut run.output))?;
+    run.step_or_skip("package by cmake", |tally, output| cmake::test(project, tally, output))?;
     std::io::stdout().write_all(&std::mem::take(&mut run.output))?;
     run.step("tests of the program", |tally, output| {
         runners::program(project, &tests.recv().unwrap_or_default(), tally, output)

@@ -10,13 +10,16 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
 use wsp_ascend::{Built, HostRunner, Ran};
-use wsp_backend::Package;
+use wsp_backend::{ContentKey, Package};
 use wsp_diag::Diagnostic;
+use wsp_ordered::Arrange;
 use wsp_plan::Arrays;
 use wsp_runtime::clock;
 
 /// What is built of a package.
 const PROGRAM: &str = "run";
+/// The content key of that, as it was built.
+const BUILT: &str = "run.key";
 /// What it is compiled from: files of C++, of which one includes all kernels.
 const FILES: [&str; 3] = ["main", "orchestration", "aicore_dispatch"];
 /// Compilers that are tried, in this order, where `CXX` names none.
@@ -50,7 +53,8 @@ impl HostBuilder {
         })
     }
 
-    fn compiler(&self) -> Result<OsString, Diagnostic> {
+    /// The compiler, and a key of what it says of itself: another one may make another program.
+    fn compiler(&self) -> Result<(OsString, ContentKey), Diagnostic> {
         let named = self.compiler.clone().or_else(|| std::env::var_os("CXX"));
         // `CXX` may have options behind the name, as in `g++ -O0`, which are not taken.
         let first = |name: OsString| match name.to_str().and_then(|name| name.split_whitespace().next()) {
@@ -61,9 +65,14 @@ impl HostBuilder {
         let candidates = named
             .filter(|name| !name.is_empty())
             .map_or_else(|| COMPILERS.map(Into::into).to_vec(), |name| vec![name]);
-        let runs = |name: &OsString| Command::new(name).arg("--version").output().is_ok();
+        let version = |name: OsString| {
+            let said = Command::new(&name).arg("--version").output().ok()?;
+            let mut key = ContentKey::of(name.as_encoded_bytes());
+            key.add(&said.stdout);
+            Some((name, key))
+        };
         let tried: Vec<String> = candidates.iter().map(|name| format!("`{}`", name.display())).collect();
-        candidates.into_iter().find(runs).ok_or_else(|| {
+        candidates.into_iter().find_map(version).ok_or_else(|| {
             Diagnostic::error(NOT_BUILT, format!("there is no C++ compiler: tried {}", tried.join(", ")))
                 .help("install g++ or clang++, or name a compiler in CXX")
         })
@@ -86,19 +95,48 @@ fn write(folder: &Path, path: &Path, bytes: &[u8]) -> Result<(), Diagnostic> {
     made.and_then(|()| File::create(&path)?.write_all(bytes)).map_err(|fault| not_written(&path, &fault))
 }
 
-/// Whether a folder has a program that was built: one that is not empty and may be run.
+/// Whether a folder has a program that was built, and was not changed since.
 ///
 /// # Errors
 /// The folder belongs to another user, or others may write to it.
 fn is_built(folder: &Path) -> Result<bool, Diagnostic> {
     let Ok(about) = fs::metadata(folder) else { return Ok(false) };
     crate::cache::refuse_others(folder, &about)?;
-    let Ok(program) = fs::metadata(folder.join(PROGRAM)) else { return Ok(false) };
+    let program = folder.join(PROGRAM);
+    let Ok(about) = fs::metadata(&program) else { return Ok(false) };
     #[cfg(unix)]
-    let runs = std::os::unix::fs::PermissionsExt::mode(&program.permissions()) & 0o100 != 0;
+    let runs = std::os::unix::fs::PermissionsExt::mode(&about.permissions()) & 0o100 != 0;
     #[cfg(not(unix))]
     let runs = true;
-    Ok(program.is_file() && program.len() > 0 && runs)
+    Ok(runs && bytes(&folder.join(BUILT)).is_some_and(|key| Some(key) == key_of(&program)))
+}
+
+fn bytes(path: &Path) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path).ok()?.read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+/// What stands beside a program that was built.
+fn key_of(program: &Path) -> Option<Vec<u8>> {
+    Some(ContentKey::of(&bytes(program)?).to_string().into_bytes())
+}
+
+/// A package that was built by some compiler.
+///
+/// # Errors
+/// As [`is_built`].
+fn built_before(all: &Path, key: &str) -> Result<Option<PathBuf>, Diagnostic> {
+    let found = fs::read_dir(all).into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_of = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(key));
+    let mut found: Vec<PathBuf> = found.filter(is_of).collect();
+    found.arrange();
+    for folder in found {
+        if is_built(&folder)? {
+            return Ok(Some(folder));
+        }
+    }
+    Ok(None)
 }
 
 /// Removes what builds left that were killed.
@@ -161,18 +199,24 @@ impl HostRunner for HostBuilder {
     fn build(&self, key: &str, platform: &str, package: &Package) -> Result<Built, Diagnostic> {
         let begun = clock::now();
         let all = self.folder()?;
-        let folder = all.join(key);
         discard_old(&all);
         let built = |folder: PathBuf| Built { folder, took: begun.elapsed() };
+        let (compiler, of) = match self.compiler() {
+            Ok(found) => found,
+            // What was built runs without a compiler.
+            Err(fault) => return built_before(&all, key)?.map(built).ok_or(fault),
+        };
+        let folder = all.join(format!("{key}-{of}"));
         if is_built(&folder)? {
             return Ok(built(folder));
         }
-        let compiler = self.compiler()?;
         let partial = temporary(&all)?;
         for (path, bytes) in &package.files {
             write(partial.path(), path, bytes)?;
         }
         compile(&compiler, platform, partial.path())?;
+        let own = key_of(&partial.path().join(PROGRAM)).unwrap_or_default();
+        write(partial.path(), Path::new(BUILT), &own)?;
         // Another process may have built it meanwhile: both are the same.
         if fs::rename(partial.path(), &folder).is_err() && !is_built(&folder)? {
             fs::remove_dir_all(&folder)

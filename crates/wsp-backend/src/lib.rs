@@ -46,7 +46,7 @@ pub use outcome::{
 };
 pub use package::{
     ArrayForm, CheckedKernel, CheckedKernels, ContentKey, EmitOptions, Emitted, KernelsSource, MANIFEST,
-    MemoryUse, Package,
+    MemoryUse, Package, intact, signed,
 };
 pub use payload::{Payload, PayloadSlot};
 pub use registry::{Registry, Selection};

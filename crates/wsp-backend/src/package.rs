@@ -2,7 +2,7 @@
 
 use crate::KvLayout;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 use wsp_core::DType;
 use wsp_diag::Diagnostic;
 use wsp_ir::tg::Signatures;
@@ -95,8 +95,49 @@ pub struct MemoryUse {
     pub capacity: u64,
 }
 
-/// The file of a package that says what it was made from: under `files` the [`ContentKey`] of each of its files.
+/// The file of a package that says what it was made from: under `files` the [`ContentKey`] of each of its files, and last, under `key`, that of
+/// all before it.
 pub const MANIFEST: &str = "manifest.json";
+
+/// What stands before and behind the key of a manifest.
+const KEY: [&str; 2] = ["  \"key\": \"", "\"\n}\n"];
+
+/// A manifest with its key: `text` is all before it.
+#[must_use]
+pub fn signed(text: String) -> String {
+    let key = ContentKey::of(text.as_bytes());
+    text + KEY[0] + &key.to_string() + KEY[1]
+}
+
+/// The files that an unchanged manifest lists, as they were written.
+///
+/// # Errors
+/// The name of a file that was edited or is not there, the manifest's among them. `read` gives the bytes of a file of the package.
+pub fn intact(manifest: &[u8], read: &mut dyn FnMut(&str) -> Option<Vec<u8>>) -> Result<Vec<String>, String> {
+    let edited = || MANIFEST.to_owned();
+    let all = std::str::from_utf8(manifest).map_err(|_| edited())?;
+    let text = all.rsplit_once(KEY[0]).map_or("", |(text, _)| text);
+    if text.is_empty() || signed(text.to_owned()) != all {
+        return Err(edited());
+    }
+    let mut files = Vec::new();
+    let lines = text.lines().skip_while(|line| *line != "  \"files\": {").skip(1);
+    for line in lines.take_while(|line| *line != "  },") {
+        let (path, key) = listed(line).ok_or_else(edited)?;
+        if read(path).is_none_or(|bytes| ContentKey::of(&bytes).to_string() != key) {
+            return Err(path.to_owned());
+        }
+        files.push(path.to_owned());
+    }
+    Ok(files)
+}
+
+/// A file of a manifest, and its key.
+fn listed(line: &str) -> Option<(&str, &str)> {
+    let (path, key) = line.trim().strip_prefix('"')?.split_once("\": \"")?;
+    let is_plain = |path: &str| Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
+    Some((path, key.trim_end_matches(',').strip_suffix('"')?)).filter(|(path, _)| is_plain(path))
+}
 
 /// A key of contents that are not made to collide: FNV-1a of 64 bits over parts and their lengths. As text it has 16 digits of base 16.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -3,7 +3,7 @@
 use super::number;
 use crate::orchestration::{name_of_tensor, quoted};
 use std::fmt::Write as _;
-use wsp_backend::{ContentKey, Package};
+use wsp_backend::{ContentKey, Package, signed};
 use wsp_core::{DType, TensorId};
 use wsp_ir::{Const, Module};
 use wsp_plan::Target;
@@ -37,17 +37,14 @@ pub(super) fn text(
     });
     let _ = writeln!(out, "  \"elements\": {{{}}},", elements.collect::<Vec<_>>().join(", "));
     let _ = writeln!(out, "  \"files\": {{");
-    let mut key = ContentKey::default();
     for (at, (path, bytes)) in package.files.iter().enumerate() {
         let own = ContentKey::of(bytes);
         let path = path.display().to_string();
-        key.add(path.as_bytes());
-        key.add(own.to_string().as_bytes());
         let comma = if at + 1 < package.files.len() { "," } else { "" };
         let _ = writeln!(out, "    {}: \"{own}\"{comma}", quoted(&path));
     }
-    let _ = writeln!(out, "  }},\n  \"key\": \"{key}\"\n}}");
-    out
+    out.push_str("  },\n");
+    signed(out)
 }
 
 /// The content key of a package: its last lines.

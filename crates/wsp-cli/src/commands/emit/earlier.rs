@@ -4,7 +4,7 @@ use pto_wsp::codes;
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use wsp_backend::{ContentKey, MANIFEST, Package};
+use wsp_backend::{MANIFEST, Package, intact};
 use wsp_diag::Diagnostic;
 
 /// Files of an earlier package that the new one does not have. Files that are no package are not looked at.
@@ -21,29 +21,22 @@ pub(super) fn replaced(folder: &Path, package: &Package) -> Result<Vec<PathBuf>,
         Diagnostic::error(codes::CANNOT_WRITE, message)
             .help("give a folder that is empty or not there, or remove what is in it")
     };
-    let Some(files) = listed(folder) else {
+    let is_ours = |manifest: &Vec<u8>| manifest.starts_with(b"{\n  \"package\": ");
+    let Some(manifest) = read(&folder.join(MANIFEST)).filter(is_ours) else {
         return Err(refused(format!("`{}`, and no package", found[0].display())));
     };
-    for (path, key) in &files {
-        let is_same =
-            read(&folder.join(path)).is_some_and(|bytes| ContentKey::of(&bytes).to_string() == *key);
-        if !is_same {
-            return Err(refused(format!("a package whose file `{path}` was edited or removed")));
-        }
-    }
+    let files = intact(&manifest, &mut |path| read(&folder.join(path)))
+        .map_err(|path| refused(format!("a package whose file `{path}` was edited or removed")))?;
     let is_known = |entry: &PathBuf| {
         let own = |path: &str| Path::new(path).starts_with(entry);
         entry == Path::new(MANIFEST)
-            || files.iter().any(|(path, _)| own(path))
+            || files.iter().any(|path| own(path))
             || folder.join(entry).join("CMakeCache.txt").is_file()
     };
     if let Some(other) = found.iter().find(|entry| !is_known(entry)) {
         return Err(refused(format!("`{}` beside a package", other.display())));
     }
-    let gone = files
-        .iter()
-        .map(|(path, _)| path)
-        .filter(|path| !package.files.iter().any(|(of, _)| of == Path::new(path)));
+    let gone = files.iter().filter(|path| !package.files.iter().any(|(of, _)| of == Path::new(path)));
     Ok(gone.map(|path| folder.join(path)).collect())
 }
 
@@ -61,16 +54,6 @@ fn entries(folder: &Path) -> Option<Vec<PathBuf>> {
         all.filter_map(|entry| Some(PathBuf::from(entry.ok()?.file_name()))).collect();
     all.sort();
     Some(all)
-}
-
-/// The files that the manifest of a package lists, with their keys.
-fn listed(folder: &Path) -> Option<Vec<(String, String)>> {
-    let manifest: serde_json::Value = serde_json::from_slice(&read(&folder.join(MANIFEST))?).ok()?;
-    let files = manifest.get("files")?.as_object()?;
-    let plain =
-        |path: &str| Path::new(path).components().all(|part| matches!(part, std::path::Component::Normal(_)));
-    let all = files.iter().map(|(path, key)| Some((path.clone(), key.as_str()?.to_owned())));
-    all.collect::<Option<Vec<_>>>().filter(|all| all.iter().all(|(path, _)| plain(path)))
 }
 
 fn read(path: &Path) -> Option<Vec<u8>> {
