@@ -69,7 +69,7 @@ fn a_backend_says_which_statements_it_takes_and_is_passed_over_for_others() {
         StatementKind::ALL.iter().filter(|kind| backend.supports_statement(**kind)).count()
     };
     let plain = Plain(counting());
-    assert_eq!((takes(&adding()), takes(&plain), takes(&AscendBackend::default())), (12, 11, 0));
+    assert_eq!((takes(&adding()), takes(&plain), takes(&AscendBackend::default())), (13, 12, 0));
 
     let plan = |module| WorkloadPlan::new(module, None, &CompileOptions::default()).expect("it is right");
     let mut registry = Registry::new();
@@ -102,6 +102,7 @@ fn statements_that_aicpus_do_not_generate_are_those_of_the_table() {
             StatementKind::Consume,
             "channel c[1]; pipeline { process a { send c as s { inc(x[0]); } } process b { consume c as s { inc(x[0]); } } }",
         ),
+        (StatementKind::Close, "channel c[1]; pipeline { process a { inc(x[0]); close c; } }"),
         (StatementKind::Task, "inc(x[0]);"),
     ];
     assert_eq!(each.len(), StatementKind::ALL.len());

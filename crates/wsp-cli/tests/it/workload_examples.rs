@@ -2,8 +2,9 @@
 //! same tasks itself.
 
 use crate::command;
+use pto_wsp::Array;
 use std::path::Path;
-use wsp_cli::files::Npz;
+use wsp_cli::files::{Npz, write_npz};
 
 /// Runs an example; what it prints.
 fn run(args: &[&str]) -> String {
@@ -65,8 +66,130 @@ fn a_top_k_indexer_with_kernels_by_length() {
 
 #[test]
 fn every_workload_of_the_examples_passes_its_check() {
-    for example in ["llama_layer/layer", "moe/moe", "ragged_prefill/prefill", "topk_indexer/indexer"] {
+    for example in [
+        "llama_layer/layer",
+        "moe/moe",
+        "ragged_prefill/prefill",
+        "topk_indexer/indexer",
+        "pipelines/gemm",
+        "pipelines/softmax",
+        "pipelines/reduce",
+    ] {
         assert!(run(&["check", &format!("examples/{example}.wsp")]).contains(": ok"));
+    }
+}
+
+/// Runs a pipeline of the examples on threads, on AICPUs and on one thread, with an array of each name; its outputs, which are the
+/// same bits in all.
+fn piped(example: &str, arrays: &[(&str, [u64; 2], &[f32])], outputs: &[&str]) -> Vec<Vec<f64>> {
+    let folder = tempfile::tempdir().unwrap();
+    let given = folder.path().join("given.npz");
+    let of = |(name, shape, values): &(&str, [u64; 2], &[f32])| {
+        ((*name).to_owned(), Array::of(&shape[..], values).expect("values fill the shape"))
+    };
+    write_npz(&given, &arrays.iter().map(of).collect()).unwrap();
+    let mut results = ["--threads 3", "--threads 1", "--aicpus 1", "--aicpus 3", "--aicpus 4 --threads 2"]
+        .map(|way| {
+            let out = folder.path().join("out.npz").display().to_string();
+            let given = given.display().to_string();
+            let mut args = vec!["run", example, "--inputs", &given, "--outputs", &out];
+            args.extend(way.split(' '));
+            run(&args);
+            let mut archive = Npz::open(Path::new(&out)).unwrap();
+            outputs
+                .iter()
+                .map(|name| archive.read(name).unwrap().as_slice::<f32>().unwrap().to_vec())
+                .collect::<Vec<_>>()
+        });
+    assert!(results.iter().all(|result| *result == results[0]), "{example}: the ways differ");
+    assert!(
+        run(&["sim", example, "--model", "ascend_910b", "--inputs", &given.display().to_string()])
+            .contains("critical")
+    );
+    results[0].iter_mut().map(|values| values.iter().map(|value| f64::from(*value)).collect()).collect()
+}
+
+/// Numbers from -1 to 1.
+fn numbers(count: usize, seed: u64) -> Vec<f32> {
+    let mut state = seed;
+    let next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((state >> 40) as f32 / (1u64 << 23) as f32) - 1.0
+    };
+    std::iter::repeat_with(next).take(count).collect()
+}
+
+/// Compares with what is right; an error of `allowed` is.
+fn assert_near(what: &str, found: &[f64], right: impl Iterator<Item = (f64, f64)>) {
+    let mut compared = 0;
+    for (at, (found, (right, allowed))) in found.iter().zip(right).enumerate() {
+        assert!((found - right).abs() <= allowed, "{what}, element {at}: {found}, and {right} is right");
+        compared += 1;
+    }
+    assert_eq!(compared, found.len(), "{what}");
+}
+
+/// Half the distance of `f32` numbers near 1.
+const UNIT: f64 = f32::EPSILON as f64 / 2.0;
+
+#[test]
+fn a_product_of_matrices_in_three_processes() {
+    for (m, n, k) in [(200, 130, 300), (64, 64, 64), (1, 1, 1), (70, 5, 129)] {
+        let (a, b) = (numbers(m * k, 1), numbers(n * k, 2));
+        let found = piped(
+            "examples/pipelines/gemm.wsp",
+            &[("a", [m as u64, k as u64], &a), ("b", [n as u64, k as u64], &b)],
+            &["c"],
+        );
+        let right = (0..m * n).map(|at| {
+            let terms = (0..k).map(|p| f64::from(a[at / n * k + p]) * f64::from(b[at % n * k + p]));
+            let (sum, size) =
+                terms.fold((0.0, 0.0), |(sum, size): (f64, f64), term| (sum + term, size + term.abs()));
+            // A sum of k products: Higham, Accuracy and Stability of Numerical Algorithms, 3.1.
+            (sum, (k as f64 + 1.0) * UNIT * size)
+        });
+        assert_near("c", &found[0], right);
+    }
+}
+
+#[test]
+fn a_softmax_in_three_processes() {
+    for (rows, cols) in [(100, 96), (16, 32), (1, 8), (33, 40)] {
+        let x = numbers(rows * cols, 3);
+        let found = piped("examples/pipelines/softmax.wsp", &[("x", [rows as u64, cols as u64], &x)], &["y"]);
+        let right = (0..rows * cols).map(|at| {
+            let row = &x[at / cols * cols..][..cols];
+            let most = row.iter().copied().fold(f32::MIN, f32::max);
+            let power = |value: f32| f64::from(value - most).exp();
+            let value = power(x[at]) / row.iter().map(|value| power(*value)).sum::<f64>();
+            // Differences are rounded once, powers to 2 units, the sum by its terms, the quotient once.
+            (value, (cols as f64 + 8.0) * UNIT * value)
+        });
+        assert_near("y", &found[0], right);
+    }
+}
+
+#[test]
+fn sums_of_what_comes_first() {
+    for (rows, cols) in [(64, 1000), (8, 32), (8, 33), (16, 1)] {
+        let x = numbers(rows * cols, 4);
+        let outputs = ["squares", "sizes"];
+        let found =
+            piped("examples/pipelines/reduce.wsp", &[("x", [rows as u64, cols as u64], &x)], &outputs);
+        for (kind, found) in found.iter().enumerate() {
+            let right = (0..rows).map(|row| {
+                let of = x[row * cols..][..cols].iter().enumerate().filter(|(col, _)| col / 32 % 2 == kind);
+                let terms =
+                    of.map(
+                        |(_, value)| {
+                            if kind == 0 { f64::from(*value).powi(2) } else { f64::from(value.abs()) }
+                        },
+                    );
+                let sum = terms.sum::<f64>();
+                (sum, (cols as f64 + 1.0) * UNIT * sum)
+            });
+            assert_near(outputs[kind], found, right);
+        }
     }
 }
 

@@ -51,7 +51,7 @@ pub use handle::{
     DenseAxis, Index, Kernel, Label, Param, RaggedAxis, Slot, SparseAxis, Table, Tensor, Workload,
 };
 pub use kernel::KernelBuilder;
-pub use pipeline::{Channel, Processes};
+pub use pipeline::{Arms, Channel, Processes};
 pub use place::{Argument, Bound, Bounds, Over, Row, TensorRegion, between, range, range_step, sized};
 pub use schedule::{
     Policy, ScheduleBuilder, TaskGraphPolicy, Tier, affinity, hash, round_robin, static_partition, work_steal,
