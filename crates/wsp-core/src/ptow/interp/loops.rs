@@ -130,9 +130,7 @@ impl<'a> Interpreter<'a> {
             Kind::Once | Kind::Let => self.leave(&body),
             Kind::Combine | Kind::Sequential => self.next_branch(&body, at, budget),
             Kind::While => self.next_round(&body, at, host, budget),
-            Kind::Process => self.end_process(&body),
-            Kind::Send => self.sent(&body),
-            Kind::Receive => self.received(&body),
+            Kind::Process | Kind::Send | Kind::Receive => self.end_of_turn(&body).map_err(Stop::settled),
             Kind::Loop | Kind::OrderedLoop => {
                 self.tick(budget)?;
                 self.seek(at)

@@ -144,11 +144,9 @@ impl<'a> Interpreter<'a> {
             Some(Op::Sequential) => self.enter_branches(at, &word, Kind::Sequential, budget)?,
             Some(Op::While) => self.enter_while(at, &word, host, budget)?,
             Some(Op::Channel) => self.declare(at, &word, host)?,
-            Some(Op::Process) => self.enter_processes(at, &word, budget)?,
-            Some(Op::Send) => self.send(at, &word, budget)?,
-            Some(Op::Recv) => self.receive(at, &word, budget)?,
-            Some(Op::SelectCh | Op::SelectAll) => self.receive_of(at, &word, budget)?,
-            Some(Op::Close) => self.close(at, &word)?,
+            Some(op @ (Op::Process | Op::Send | Op::Recv | Op::SelectCh | Op::SelectAll | Op::Close)) => {
+                self.turn(op, at, &word, budget).map_err(Stop::settled)?
+            }
             Some(Op::Reset) => {
                 let labels = self.labels.iter_mut().skip(usize::from(word.operand1));
                 labels.take(word.operand2 as usize).for_each(|label| *label = NO_TASK);

@@ -13,6 +13,9 @@ use super::values::NO_AXIS;
 use super::words::after;
 use super::{FaultKind, Host};
 
+/// What no host says: processes take their turns without one, so that this code is there once for all kinds of hosts.
+type Never = core::convert::Infallible;
+
 impl Interpreter<'_> {
     /// Gives a channel its depth.
     pub(super) fn declare<H: Host>(
@@ -23,18 +26,39 @@ impl Interpreter<'_> {
     ) -> Result<(), Stop<H::Stop>> {
         let value = self.eval(word.operand2, host)?;
         let depth = u32::try_from(value).map_err(|_| Stop::Fault(FaultKind::Depth { value }))?;
-        *self.channel(word.operand1)? = Channel::empty(u64::from(depth));
+        *self.channel(word.operand1).map_err(Stop::settled)? = Channel::empty(u64::from(depth));
         self.pc = after(at, word);
         Ok(())
     }
 
-    /// Begins the processes of an instruction.
-    pub(super) fn enter_processes<S>(
+    /// Takes an instruction of processes.
+    pub(super) fn turn(
         &mut self,
+        op: Op,
         at: u32,
         word: &Word,
         budget: &mut Budget,
-    ) -> Result<(), Stop<S>> {
+    ) -> Result<(), Stop<Never>> {
+        match op {
+            Op::Process => self.enter_processes(at, word, budget),
+            Op::Send => self.send(at, word, budget),
+            Op::Recv => self.receive(at, word, budget),
+            Op::SelectCh | Op::SelectAll => self.receive_of(at, word, budget),
+            _ => self.close(at, word),
+        }
+    }
+
+    /// Goes on behind the end of a process, or of what it does with a token.
+    pub(super) fn end_of_turn(&mut self, body: &Body) -> Result<(), Stop<Never>> {
+        match body.kind {
+            Kind::Process => self.end_process(body),
+            Kind::Send => self.sent(body),
+            _ => self.received(body),
+        }
+    }
+
+    /// Begins the processes of an instruction.
+    fn enter_processes(&mut self, at: u32, word: &Word, budget: &mut Budget) -> Result<(), Stop<Never>> {
         self.tick(budget)?;
         if word.flags == 0 {
             self.pc = after(at, word);
@@ -56,7 +80,7 @@ impl Interpreter<'_> {
     }
 
     /// Ends the process that has its turn.
-    pub(super) fn end_process<S>(&mut self, body: &Body) -> Result<(), Stop<S>> {
+    fn end_process(&mut self, body: &Body) -> Result<(), Stop<Never>> {
         self.turns.stuck = 0;
         self.turns.live = self.turns.live.saturating_sub(1);
         if self.turns.live == 0 {
@@ -68,7 +92,7 @@ impl Interpreter<'_> {
     }
 
     /// Begins a send, or lets the next process go on.
-    pub(super) fn send<S>(&mut self, at: u32, word: &Word, budget: &mut Budget) -> Result<(), Stop<S>> {
+    fn send(&mut self, at: u32, word: &Word, budget: &mut Budget) -> Result<(), Stop<Never>> {
         self.tick(budget)?;
         let channel = self.channel(word.operand1)?;
         if let Some(closed) = channel.closed() {
@@ -79,7 +103,7 @@ impl Interpreter<'_> {
     }
 
     /// Ends a send, and with it the turn.
-    pub(super) fn sent<S>(&mut self, body: &Body) -> Result<(), Stop<S>> {
+    fn sent(&mut self, body: &Body) -> Result<(), Stop<Never>> {
         self.leave(body)?;
         let channel = self.word(body.word)?.operand1;
         let channel = self.channel(channel)?;
@@ -93,7 +117,7 @@ impl Interpreter<'_> {
     }
 
     /// Takes the token of a `RECV`, or lets the next process go on.
-    pub(super) fn receive<S>(&mut self, at: u32, word: &Word, budget: &mut Budget) -> Result<(), Stop<S>> {
+    fn receive(&mut self, at: u32, word: &Word, budget: &mut Budget) -> Result<(), Stop<Never>> {
         self.tick(budget)?;
         let channel = self.channel(word.operand1)?;
         if let Some(slot) = channel.begin_receive() {
@@ -106,7 +130,7 @@ impl Interpreter<'_> {
     }
 
     /// Takes a token of one of several channels, goes past them, or lets the next process go on.
-    pub(super) fn receive_of<S>(&mut self, at: u32, word: &Word, budget: &mut Budget) -> Result<(), Stop<S>> {
+    fn receive_of(&mut self, at: u32, word: &Word, budget: &mut Budget) -> Result<(), Stop<Never>> {
         self.tick(budget)?;
         let (mut open, mut ended) = (false, None);
         for arm in 0..u64::from(word.flags) {
@@ -131,7 +155,7 @@ impl Interpreter<'_> {
     }
 
     /// Ends what uses a token.
-    pub(super) fn received<S>(&mut self, body: &Body) -> Result<(), Stop<S>> {
+    fn received(&mut self, body: &Body) -> Result<(), Stop<Never>> {
         self.leave(body)?;
         let word = self.word(body.word)?;
         let channel = match Op::from_code(word.opcode) {
@@ -147,7 +171,7 @@ impl Interpreter<'_> {
     }
 
     /// Closes a channel.
-    pub(super) fn close<S>(&mut self, at: u32, word: &Word) -> Result<(), Stop<S>> {
+    fn close(&mut self, at: u32, word: &Word) -> Result<(), Stop<Never>> {
         let channel = self.channel(word.operand1)?;
         if let Some(closed) = channel.closed() {
             return Err(Stop::Fault(FaultKind::Closed { closed }));
@@ -159,19 +183,19 @@ impl Interpreter<'_> {
     }
 
     /// The extension word of an arm.
-    fn arm<S>(&self, at: u32, arm: u64) -> Result<Word, Stop<S>> {
+    fn arm(&self, at: u32, arm: u64) -> Result<Word, Stop<Never>> {
         // Arms are no more than an instruction has extension words.
         self.word(at.wrapping_add(1).wrapping_add(arm as u32))
     }
 
     /// Goes into the body of a send or a receive, with the slot as its variable.
-    fn begin_transfer<S>(
+    fn begin_transfer(
         &mut self,
         kind: Kind,
         at: u32,
         (begin, arm): (u32, u64),
         slot: u64,
-    ) -> Result<(), Stop<S>> {
+    ) -> Result<(), Stop<Never>> {
         self.turns.stuck = 0;
         let body = Body { at: arm, ..self.body(kind, at, begin) };
         self.push_once(body)?;
@@ -181,7 +205,7 @@ impl Interpreter<'_> {
     }
 
     /// Lets the next process go on, and this one try the same instruction again on its next turn.
-    fn wait<S>(&mut self) -> Result<(), Stop<S>> {
+    fn wait(&mut self) -> Result<(), Stop<Never>> {
         self.suspend()?;
         if self.turns.is_stuck() {
             return self.deadlock();
@@ -191,13 +215,13 @@ impl Interpreter<'_> {
 
     /// No process can go on. The loops in the processes are left: they are told of one by one.
     #[cold]
-    fn deadlock<S>(&mut self) -> Result<(), Stop<S>> {
+    fn deadlock(&mut self) -> Result<(), Stop<Never>> {
         self.pc = self.turns.word;
         Err(Stop::Fault(FaultKind::Deadlock))
     }
 
     /// Gives the turn to the next process that can have it; the one before is suspended.
-    fn switch<S>(&mut self) -> Result<(), Stop<S>> {
+    fn switch(&mut self) -> Result<(), Stop<Never>> {
         loop {
             self.turns.next();
             let state = self.process()?.state;
@@ -217,7 +241,7 @@ impl Interpreter<'_> {
     }
 
     /// Keeps the bodies of the process that has its turn.
-    fn suspend<S>(&mut self) -> Result<(), Stop<S>> {
+    fn suspend(&mut self) -> Result<(), Stop<Never>> {
         let malformed = || Stop::Fault(FaultKind::Structure);
         let Interpreter { turns, frames, scope, pc, attrs, .. } = self;
         let around = turns.around;
@@ -248,7 +272,7 @@ impl Interpreter<'_> {
     }
 
     /// Goes on with the process that has its turn.
-    fn resume<S>(&mut self) -> Result<(), Stop<S>> {
+    fn resume(&mut self) -> Result<(), Stop<Never>> {
         let malformed = || Stop::Fault(FaultKind::Structure);
         let Interpreter { program, turns, frames, scope, pc, attrs, own, .. } = self;
         let process = turns.processes.get(turns.current as usize).ok_or_else(malformed)?;
@@ -277,12 +301,12 @@ impl Interpreter<'_> {
     }
 
     /// The process that has its turn.
-    fn process<S>(&mut self) -> Result<&mut Process, Stop<S>> {
+    fn process(&mut self) -> Result<&mut Process, Stop<Never>> {
         let current = self.turns.current as usize;
         self.turns.processes.get_mut(current).ok_or(Stop::Fault(FaultKind::Structure))
     }
 
-    fn channel<S>(&mut self, channel: u16) -> Result<&mut Channel, Stop<S>> {
+    fn channel(&mut self, channel: u16) -> Result<&mut Channel, Stop<Never>> {
         self.turns.channels.get_mut(usize::from(channel)).ok_or(Stop::Fault(FaultKind::Structure))
     }
 }

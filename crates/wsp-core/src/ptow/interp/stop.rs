@@ -14,6 +14,17 @@ pub(super) enum Stop<S> {
     Host(S),
 }
 
+impl Stop<core::convert::Infallible> {
+    /// As a stop of any host.
+    pub(super) fn settled<S>(self) -> Stop<S> {
+        match self {
+            Stop::Fault(kind) => Stop::Fault(kind),
+            Stop::Waits(slot) => Stop::Waits(slot),
+            Stop::Host(never) => match never {},
+        }
+    }
+}
+
 impl<S> From<Halt> for Stop<S> {
     #[inline]
     fn from(halt: Halt) -> Stop<S> {
