@@ -4,6 +4,8 @@
 //! benchmarks as this one is, or an older `wsp` that has them as its command `bench`: the exit status of `BINARY bench decode --help` and of
 //! `BINARY decode --help` says which.
 //!
+//! `cargo xtask bench emit [--json]`: what packages for Ascend cost ([`emit`]).
+//!
 //! Each benchmark is run nine times with each binary, one right after the other, so that a machine that is slower for a
 //! while is so for both; every other time the other one begins. Of each row the table has the medians of both, and the median of the nine
 //! ratios with the interval that contains the true one in 96 of 100 cases: the second smallest and the second largest ratio. A ratio says
@@ -12,6 +14,7 @@
 //!
 //! Only what this program measures is looked at: not calls from Python. Rows that one binary lacks are printed and compared with nothing.
 
+mod emit;
 mod measurements;
 
 use crate::project::Project;
@@ -32,6 +35,7 @@ const OUTSIDE: usize = 1;
 const MOST: f64 = 1.05;
 /// How it is called.
 const USAGE: &str = "usage: cargo xtask bench decode | plan | runtime | generate | isa | sim [OPTION…]\n       \
+                     cargo xtask bench emit [--json]\n       \
                      cargo xtask bench --against BINARY [decode | plan | runtime | generate | isa | sim …]";
 
 /// A program that measures.
@@ -80,6 +84,7 @@ struct Row {
 pub(crate) fn run(project: &Project, words: &[&str]) -> Result<bool> {
     match words {
         ["--against", binary, names @ ..] => compare(project, binary, names),
+        ["emit", words @ ..] => emit::run(project, words),
         [] | ["--against"] => bail!(USAGE),
         _ => Ok(Command::new(built(project)?).args(words).status()?.success()),
     }

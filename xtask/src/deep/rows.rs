@@ -74,6 +74,21 @@ pub(super) const ROWS: &[Row] = &[
         cases: Some(21),
     },
     Row {
+        name: "files of packages for Ascend with random edits",
+        cargo: &["--package", "wsp-cli", "--test", "it", "a_package_that_was_edited_anywhere"],
+        cases: Some(100_000),
+    },
+    Row {
+        name: "two packages for Ascend in one process",
+        cargo: &["--package", "wsp-cli", "--test", "it", "two_packages_in_one_process"],
+        cases: Some(1000),
+    },
+    Row {
+        name: "the executor on threads and changed graphs, under thread and address sanitizers",
+        cargo: &["--package", "wsp-ascend", "--test", "executor", "sanitizers_are_silent"],
+        cases: Some(100_000),
+    },
+    Row {
         name: "pages of caches in kernels for Ascend cores",
         cargo: &["--package", "wsp-ascend", "--test", "kernels", "paged::loads_and_stores"],
         cases: Some(768),

@@ -39,6 +39,9 @@ wsp_diag::codes! {
     pub(crate) REQUIREMENT = 1731, "a requirement of the program is not met",
         "A condition of `PTO_REQUIRE` is false by the values of parameters that are known at emission, so a run with them is refused.\n\
          Give other values with `--set NAME=VALUE`. Of a condition that a launch decides the text of a kernel says nothing.";
+    pub(crate) CONTRADICTS = 1732, "a parameter is set to another value than arrays have",
+        "A parameter that is an extent of arrays is given by `--set NAME=VALUE` and by the arrays that `--inputs`, `--input` or `--generate` name, and the\n\
+         two differ. Kernels are made for one of them: leave the other out.";
     pub(crate) SHAPES = 1730, "the valid parts of operands differ whenever an instruction runs",
         "Valid rows and columns of two operands follow from constants and parameters, and do not go together: those of an operation by elements\n\
          are equal, and a column or a row of numbers is as long as the tile that it meets. A run on `cpu_sim` stops where it comes to such an\n\

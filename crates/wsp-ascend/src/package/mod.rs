@@ -184,16 +184,24 @@ fn parameters(
         needed.extend(files::needed(&module, &module.functions[kernel.index()], &params));
     }
     let mut set = options.set.clone();
+    let mut found = Vec::new();
     for (at, param) in module.params.iter().enumerate() {
         let id = ParamId(at as u32);
         let ParamSource::Shape { .. } = param.source else { continue };
-        if needed.contains(&id)
-            && let Some(extent) = extent_in(&module, id, options)
-        {
-            set.push((param.name.clone(), Const::Int(extent.into())));
+        let Some(extent) = extent_in(&module, id, options) else { continue };
+        let is_this = |name: &str| module.user_names(id).any(|known| known == name);
+        match options.set.iter().rev().find(|(name, _)| is_this(name)) {
+            Some((name, given)) if *given != Const::Int(extent.into()) => {
+                let message = format!("`{name}` is set to {}, and {extent} by arrays", number(*given));
+                let fault = Diagnostic::error(codes::CONTRADICTS, message).at(param.span, "declared here");
+                found.push(fault.help(format!("leave out `--set {name}=…`, or arrays that have it")));
+            }
+            Some(_) => {}
+            None if needed.contains(&id) => set.push((param.name.clone(), Const::Int(extent.into()))),
+            None => {}
         }
     }
-    files::params(&module, &set)
+    if found.is_empty() { files::params(&module, &set) } else { Err(Diagnostics(found)) }
 }
 
 /// An extent that shapes name, in the arrays.

@@ -211,6 +211,11 @@ int main(int argc, char** argv) {
     const auto number = [&](int at, int otherwise) { return argc > at ? std::atoi(argv[at]) : otherwise; };
     if (what == "trials") return all_trials(static_cast<std::uint64_t>(number(2, 50)), static_cast<std::uint64_t>(number(3, 50))) > 0 ? 1 : 0;
     if (what == "maps") return maps::compare(number(2, 200)) ? 0 : 1;
+    if (what == "images") {
+        const int cases = number(2, 1000), refused = maps::images(cases);
+        std::printf("%d changed graphs, %s\n", cases, refused > 0 ? "refused or harmless" : "wrong");
+        return refused > 0 ? 0 : 1;
+    }
     if (what == "faults") return faults::all();
     if (what == "results") return results::wrong(number(2, 20)) ? 1 : 0;
     if (what == "effects") return effects::say();

@@ -83,14 +83,26 @@ fn every_order_is_one_that_the_tasks_allow() {
     assert_eq!(said(&program, &["faults"]), include_str!("faults.txt"));
 }
 
+/// Sets on threads and changed graphs; in large numbers, and with what watches addresses, where `WSP_CASES` says so.
 #[test]
-fn threads_share_nothing_without_order() {
-    let program = build(&folder("threads", None), "executor.cpp", &["-O0", "-fsanitize=thread"]);
-    assert_eq!(
-        said(&program, &["trials", "0", "5"]),
-        "0 of 60 trials went wrong; up to 2 tasks of a stream at once\n"
-    );
-    assert_eq!(said(&program, &["results", "5"]), "0 of 40 runs read a wrong number\n");
+fn sanitizers_are_silent() {
+    let cases = std::env::var("WSP_CASES").ok().map(|cases| cases.parse::<u32>().expect("a number"));
+    let (sets, images) = cases.map_or((5, 20_000), |cases| (cases.div_ceil(1200), cases));
+    let sanitizers: &[&str] = if cases.is_some() { &["thread", "address,undefined"] } else { &["thread"] };
+    for sanitizer in sanitizers {
+        let options = ["-O0", &format!("-fsanitize={sanitizer}"), "-fno-sanitize-recover=all"];
+        let program =
+            build(&folder(&format!("sanitized_{}", &sanitizer[..3]), None), "executor.cpp", &options);
+        let trials = sets * 12;
+        assert_eq!(
+            said(&program, &["trials", "0", &sets.to_string()]),
+            format!("0 of {trials} trials went wrong; up to 2 tasks of a stream at once\n")
+        );
+        assert_eq!(said(&program, &["results", "5"]), "0 of 40 runs read a wrong number\n");
+        let said = said(&program, &["images", &images.to_string()]);
+        assert_eq!(said, format!("{images} changed graphs, refused or harmless\n"));
+        println!("{trials} runs and {images} graphs by {sanitizer}");
+    }
 }
 
 /// Kernels share tensors on threads, and the first that fails is named.

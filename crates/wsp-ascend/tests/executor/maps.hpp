@@ -102,6 +102,59 @@ inline bool rows() {
     return right && storage.well_formed(fanin);
 }
 
+// Graphs of which bits were changed are refused, or name only what is there: what a look at each row reads, sanitizers watch.
+inline int images(int cases) {
+    int refused = 0;
+    std::uint64_t read = 0;
+    for (int seed = 0; seed < cases; ++seed) {
+        Draw draw(static_cast<std::uint64_t>(seed));
+        const std::uint32_t count = 1 + draw.below(6);
+        std::vector<graph::TaskNodePod> tasks(count);
+        std::vector<graph::TaskId> edges;
+        std::vector<std::uint64_t> args;
+        std::vector<graph::TaskIo> io;
+        for (graph::TaskId at = 0; at < count; ++at) {
+            graph::TaskNodePod& row = tasks[at] = {};
+            row.id = at;
+            row.fanout_begin = static_cast<std::uint32_t>(edges.size());
+            for (graph::TaskId to = at + 1; to < count; ++to) {
+                if (draw.below(2) == 0) edges.push_back(to);
+            }
+            row.fanout_count = static_cast<std::uint16_t>(edges.size() - row.fanout_begin);
+            row.args_begin = static_cast<std::uint32_t>(args.size());
+            row.num_u64_args = static_cast<std::uint16_t>(draw.below(4));
+            args.resize(args.size() + row.num_u64_args, at);
+            row.io_begin = static_cast<std::uint32_t>(io.size());
+            row.num_io = static_cast<std::uint16_t>(draw.below(3));
+            io.resize(io.size() + row.num_io);
+        }
+        for (const graph::TaskId to : edges) ++tasks[to].fanin;
+        const char* const symbols[] = {"a", "b"};
+        const graph::TaskGraphStorage storage{tasks.data(), count, edges.data(), static_cast<std::uint32_t>(edges.size()),
+                                              args.data(), static_cast<std::uint32_t>(args.size()), io.data(),
+                                              static_cast<std::uint32_t>(io.size()), {symbols, 2}};
+        std::vector<std::int32_t> fanin(count);
+        if (!storage.well_formed(fanin.data())) return -1;
+        for (std::uint32_t changes = 1 + draw.below(3); changes > 0; --changes) {
+            const bool of_edges = !edges.empty() && draw.below(4) == 0;
+            auto* bytes = of_edges ? reinterpret_cast<std::uint8_t*>(edges.data()) : reinterpret_cast<std::uint8_t*>(tasks.data());
+            const std::size_t size = of_edges ? edges.size() * sizeof(graph::TaskId) : tasks.size() * sizeof(graph::TaskNodePod);
+            bytes[draw.below(static_cast<std::uint32_t>(size))] ^= static_cast<std::uint8_t>(1u << draw.below(8));
+        }
+        if (!storage.well_formed(fanin.data())) {
+            ++refused;
+            continue;
+        }
+        for (const graph::TaskNodePod& row : tasks) {
+            read += row.kernel == graph::no_kernel ? 0 : static_cast<std::uint64_t>(symbols[row.kernel][0]);
+            for (std::uint32_t at = 0; at < row.fanout_count; ++at) read += tasks[storage.successors(row)[at]].id;
+            for (std::uint32_t at = 0; at < row.num_u64_args; ++at) read += storage.args(row)[at];
+            for (std::uint32_t at = 0; at < row.num_io; ++at) read += static_cast<std::uint64_t>(storage.accesses(row)[at].is_output);
+        }
+    }
+    return read > 0 && refused > cases / 10 ? refused : -1;
+}
+
 inline bool compare(int seeds) {
     int wrong = 0;
     for (int seed = 0; seed < seeds; ++seed) wrong += differ(static_cast<std::uint64_t>(seed)) ? 1 : 0;

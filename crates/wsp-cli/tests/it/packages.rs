@@ -1,8 +1,11 @@
 //! Packages for Ascend: emitted, built by the host's compiler, and run on simulated cores, by `wsp run --target ascend_host` and by
 //! themselves. What they compute is compared with references in f64, and with a run of `cpu_sim`.
 
+mod beside;
+mod edits;
+mod workloads;
+
 use crate::command::{Folder, ended, run, wsp};
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -199,77 +202,16 @@ fn a_package_is_the_same_bytes_each_time_and_as_long_as_the_program() {
     }
 }
 
-/// Numbers that follow from a seed.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % end as u64) as usize
-    }
-
-    /// Changes bytes: one, a piece that is gone, one that is there twice.
-    fn edit(&mut self, bytes: &mut Vec<u8>) {
-        let at = self.below(bytes.len());
-        let end = (at + 1 + self.below(40)).min(bytes.len());
-        match self.below(4) {
-            0 => bytes[at] ^= 1 << self.below(8),
-            1 => drop(bytes.drain(at..end)),
-            2 => bytes.insert(at, b" 01,\"}\n"[self.below(7)]),
-            _ => drop(bytes.splice(at..at, bytes[at..end].to_vec()).count()),
-        }
-    }
-}
-
-#[test]
-fn a_package_that_was_edited_anywhere_is_known() {
-    let folder = Folder::with(&[("two.pto", TWO_KERNELS)]);
-    let args = ["emit", &folder.at("two.pto"), "--target", "a2", "-o", &folder.at("p")];
-    let (code, out, err) = run(&args);
-    assert_eq!(code, 0, "{err}");
-    let paths: Vec<String> = out.lines().map(|path| path.replace(&folder.at("p/"), "")).collect();
-    let files: BTreeMap<&str, Vec<u8>> =
-        paths.iter().map(|path| (&**path, std::fs::read(folder.path("p").join(path)).unwrap())).collect();
-    let own: Vec<&str> = paths.iter().map(String::as_str).filter(|path| !path.contains('/')).collect();
-    let manifest = wsp_backend::MANIFEST;
-    let known = wsp_backend::intact(&files[manifest], &mut |path| files.get(path).cloned()).unwrap();
-    assert_eq!(known.len() + 1, files.len());
-    let cases = std::env::var("WSP_CASES").map_or(200, |cases| cases.parse::<u64>().unwrap());
-    println!("{cases} edits");
-    for case in 0..cases {
-        let mut random = Random(case + 1);
-        // Half of the edits are in the manifest, most others in tables.
-        let path = match random.below(8) {
-            0..4 => manifest,
-            4..7 => own[random.below(own.len())],
-            _ => &*paths[random.below(paths.len())],
-        };
-        let mut bytes = files[path].clone();
-        (0..=random.below(3)).for_each(|_| random.edit(&mut bytes));
-        let edited = bytes != files[path];
-        let of = |name: &str| if name == path { Some(bytes.clone()) } else { files.get(name).cloned() };
-        let found = wsp_backend::intact(&of(manifest).unwrap(), &mut |name| of(name));
-        assert_eq!(found.err().as_deref(), edited.then_some(path), "edit {case}");
-    }
-}
-
-#[test]
-fn what_a_package_is_not_made_for_is_told() {
-    let folder = Folder::with(&[]);
-    let args = ["run", "examples/row_softmax.pto", "--target", "ascend_host", "--generate"];
-    let (code, out, err) = hosted(&folder, &args);
-    assert_eq!(code, 0, "{out}{err}");
-    let [package] = &built(&folder)[..] else { panic!("{:?}", built(&folder)) };
+/// What a package of rows of 64 `f32` is not made for.
+fn refuses(folder: &Folder, package: &Path) {
     let program = package.join("run").display().to_string();
     let ended = |options: &[&str]| {
         let mut command = Command::new(&program);
         command.args(options);
         ended(command)
     };
-    let (inputs, outputs) = (folder.path("in"), folder.at("out.npz"));
-    save(&inputs, "x", &Array::of(&[4, 8], &numbers(1, 32)).unwrap());
+    let (inputs, outputs) = (folder.path("refused"), folder.at("refused.npz"));
+    save(&inputs, "x", &Array::of(&[4, 64], &numbers(1, 256)).unwrap());
     save(&inputs, "other", &Array::of(&[4], &numbers(1, 4)).unwrap());
     let given = inputs.display().to_string();
     for (options, word) in [
@@ -290,6 +232,15 @@ fn what_a_package_is_not_made_for_is_told() {
         assert_eq!((code, out.as_str()), (2, ""), "{options:?}: {err}");
         assert!(err.contains(word), "{options:?}: {err}");
     }
+    // 256 stacks of threads are more than there may be.
+    let mut limited = Command::new("sh");
+    let line = "ulimit -v 400000; exec \"$0\" \"$@\" --threads 256 --aicpus 64";
+    std::fs::remove_file(inputs.join("other.npy")).unwrap();
+    limited.args(["-c", line, &program, "--inputs", &given, "--outputs", &outputs]);
+    let (code, out, err) = crate::command::ended(limited);
+    assert_eq!((code, out.as_str()), (1, ""), "{err}");
+    assert!(err.contains("cannot be started: "), "{err}");
+    save(&inputs, "other", &Array::of(&[4], &numbers(1, 4)).unwrap());
     let (code, _, err) = ended(&["--inputs", &given, "--outputs", &outputs]);
     assert_eq!(code, 1);
     assert!(err.contains("nothing takes array `other`") || err.contains("are made for"), "{err}");
@@ -378,6 +329,8 @@ fn the_package_of_two_kernels_is_that_of_the_document() {
     let (code, out, err) =
         hosted(&folder, &["run", &folder.at("two.pto"), "--target", "ascend_host", "--generate", "rows=40"]);
     assert_eq!(code, 0, "{out}{err}");
+    let [package] = &built(&folder)[..] else { panic!("{:?}", built(&folder)) };
+    refuses(&folder, package);
     std::fs::write(folder.path("p/notes.txt"), "mine").unwrap();
     assert!(run(&args).2.contains("holds `notes.txt` beside a package"));
     std::fs::remove_file(folder.path("p/notes.txt")).unwrap();
@@ -385,136 +338,6 @@ fn the_package_of_two_kernels_is_that_of_the_document() {
     let (code, _, err) = run(&args);
     assert!(code == 1 && err.contains("`main.cpp` was edited"), "{err}");
     assert_eq!(folder.read("p/main.cpp"), "int main() {}");
-}
-
-/// Kernels that keep rows between tasks.
-const ROWS: &str = r#"PTO_PARAM(uint32_t, cols, 32)
-PTO_SHAPE(x, rows, cols)
-PTO_SHAPE(y, rows, cols)
-PTO_TENSOR(kept, float, rows, cols)
-struct Begin { uint32_t first, end; };
-struct Step { uint32_t first, end; };
-struct End { uint32_t first, end; };
-PTO_KERNEL_IMPL(begin_rows) {
-    auto desc = PTO_GET_DESCRIPTOR<Begin>();
-    VecTile<float, 8, cols> t;
-    TLOAD(t, x, {desc.first}, desc.end - desc.first);
-    TSTORE(kept, t, {desc.first});
-}
-PTO_KERNEL_IMPL(step_rows) {
-    auto desc = PTO_GET_DESCRIPTOR<Step>();
-    VecTile<float, 8, cols> t;
-    TLOAD(t, kept, {desc.first}, desc.end - desc.first);
-    TMULS(t, t, 0.75f);
-    TADDS(t, t, 1.0f);
-    TSTORE(kept, t, {desc.first});
-}
-PTO_KERNEL_IMPL(end_rows) {
-    auto desc = PTO_GET_DESCRIPTOR<End>();
-    VecTile<float, 8, cols> t;
-    TLOAD(t, kept, {desc.first}, desc.end - desc.first);
-    TEXP(t, t);
-    TSTORE(y, t, {desc.first});
-}
-"#;
-
-/// Steps one after the other, streams, gates and priorities; under `ranges` each AICPU has a range of tasks.
-const STEPS: &str = r#"use "rows.pto";
-
-param rows;
-param rounds = 3;
-table ends = [8, 8, 8, 1];
-
-axis part = dense(4);
-axis round = dense(rounds);
-
-workload main {
-    parallel for p in part { let begun = begin_rows(first = p * 8, end = p * 8 + ends[p]); }
-    for r in round {
-        parallel for p in part { step_rows(first = p * 8, end = p * 8 + ends[p]); }
-    }
-    parallel for p in part { end_rows(first = p * 8, end = min(p * 8 + ends[p], rows)); }
-}
-
-schedule {
-    dispatch(affinity(part));
-    streams(3);
-    stream_by(part);
-    task_graph(window = 32, ready = priority, start = after_orchestration);
-    priority(4 - part);
-    pipeline_depth(2, per_stream);
-    batch_deps(4);
-}
-
-schedule ranges {
-    dispatch(static_partition([0..10, 10..100]));
-}
-"#;
-
-#[test]
-fn a_workload_computes_the_same_bits_on_every_number_of_aicpus() {
-    let folder = Folder::with(&[("rows.pto", ROWS), ("rows.wsp", STEPS)]);
-    let (inputs, outputs, file) = (folder.path("inputs"), folder.path("outputs"), folder.at("rows.wsp"));
-    save(&inputs, "x", &Array::of(&[25, 32], &numbers(1, 25 * 32)).unwrap());
-    let x = format!("x={}", inputs.join("x.npy").display());
-    let ran = |target: &str, to: &str| {
-        let (of, to) = (["run", &file, "--input", &x, "--target", target], folder.at(to));
-        let (code, out, err) = hosted(&folder, &[&of[..], &["--check", "--outputs", &to]].concat());
-        assert_eq!(code, 0, "{out}{err}");
-        assert!(out.contains("4 begin_rows, 12 step_rows, 4 end_rows"), "{out}");
-        // The archive holds one array as it is: 800 numbers behind its head.
-        let bytes = std::fs::read(to).unwrap();
-        let head = bytes.windows(6).position(|at| at == b"\x93NUMPY").unwrap();
-        let length = usize::from(u16::from_le_bytes([bytes[head + 8], bytes[head + 9]]));
-        let y = pto_wsp::npy::read("y", &bytes[head..][..10 + length + 4 * 25 * 32]).unwrap();
-        (y.as_slice::<f32>().unwrap().to_vec(), err)
-    };
-    let (expected, _) = ran("cpu_sim", "of_cpu");
-    let (found, notes) = ran("ascend_host", "of_package");
-    assert!(expected.iter().zip(&found).all(|(a, b)| (a - b).abs() <= 1e-5 * a.abs()), "{found:?}");
-    assert!(
-        notes.contains("`task_graph(start = after_orchestration)` has no effect in a package"),
-        "{notes}"
-    );
-    let [package] = &built(&folder)[..] else { panic!("{:?}", built(&folder)) };
-    let want = launched(package, &inputs, &outputs, &["--serial"]);
-    for aicpus in ["1", "4"] {
-        for window in ["1", "1024"] {
-            for seed in 0..10 {
-                let options = ["--aicpus", aicpus, "--window", window, "--seed", &seed.to_string()];
-                assert!(launched(package, &inputs, &outputs, &options) == want, "{options:?}");
-            }
-        }
-    }
-    let longer = launched(package, &inputs, &outputs, &["--set", "rounds=5", "--aicpus", "4"]);
-    assert!(longer != want, "a value of the workload is a launch's");
-}
-
-#[test]
-fn workloads_without_packages_are_told_why() {
-    let declared = "kernel k(out t);\ntensor x: f32[8];\nworkload main { k(x); }\n";
-    let files = [("rows.pto", ROWS), ("rows.wsp", STEPS), ("declared.wsp", declared)];
-    let folder = Folder::with(&files);
-    let to = folder.at("package");
-    let (rows, declared) = (folder.at("rows.wsp"), folder.at("declared.wsp"));
-    for (args, word) in [
-        (
-            &["emit", &declared, "--target", "a2", "-o", &to][..],
-            "needs kernels with bodies: `k` is only declared",
-        ),
-        (&["run", &declared, "--target", "ascend_host"], "needs kernels with bodies: `k` is only declared"),
-        (
-            &["emit", &rows, "--target", "a2", "-o", &to, "--set", "rounds=4"],
-            "`--set rounds=…` is for launches",
-        ),
-        (&["emit", &rows, "--target", "a2", "-o", &to, "--kernel", "step_rows"], "is not for packages"),
-        (&["emit", &rows, "--target", "a2", "-o", &to], "the elements of `x` are not known at emission"),
-    ] {
-        let (code, _, err) = hosted(&folder, args);
-        assert_ne!(code, 0, "{args:?}");
-        assert!(err.contains(word), "{args:?}: {err}");
-        assert!(!Path::new(&to).exists(), "{args:?}");
-    }
 }
 
 /// Names that are macros of C++ in capitals, and a parameter that only the generator uses.

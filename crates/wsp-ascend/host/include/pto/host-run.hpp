@@ -130,7 +130,7 @@ private:
 };
 
 // The task that a thread runs, for what cannot be told otherwise.
-inline const char *&running_task() {
+PTO_HOST_STATE inline const char *&running_task() {
     static thread_local const char *name = nullptr;
     return name;
 }
@@ -164,7 +164,7 @@ std::string launch(uint32_t cores, const F &kernel) {
 }
 
 // Around the kernel of a task, on the thread that runs it: hooks of the executor's run. Threads run tasks side by side, on cores of their own.
-inline void begin_task(uint32_t index) {
+PTO_HOST_STATE inline void begin_task(uint32_t index) {
     static const auto before = std::signal(SIGFPE, stop_at_division);
     static_cast<void>(before);
     core().begin_task(index);

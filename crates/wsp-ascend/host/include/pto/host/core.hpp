@@ -29,7 +29,7 @@ struct KnownTensors {
     uint32_t forgotten = 0;
 };
 
-inline KnownTensors &known_tensors() {
+PTO_HOST_STATE inline KnownTensors &known_tensors() {
     static KnownTensors one;
     return one;
 }
@@ -171,7 +171,7 @@ private:
 };
 
 // The core of this thread.
-inline Core &core() {
+PTO_HOST_STATE inline Core &core() {
     static thread_local const std::unique_ptr<Core> one = std::make_unique<Core>();
     return *one;
 }

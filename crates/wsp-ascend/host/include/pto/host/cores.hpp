@@ -95,7 +95,9 @@ std::string run_on_cores(const typename Program::Launch &launch, LaunchMemory &m
     // Room for the tensors of some descriptors at once: others wait until there is.
     executor.heap_bytes = std::max<std::uint64_t>(1 << 20, std::min<std::uint64_t>(64 * Policy::descriptor_bytes, 256 << 20));
     executor.heap_bytes = std::max<std::uint64_t>(executor.heap_bytes, 2 * Policy::descriptor_bytes);
-    executor.allocs = 64 * std::max<std::uint32_t>(Policy::descriptor_tensors, 1);
+    // A copy: an object of the class that is referred to would be one for all packages of a process.
+    constexpr std::uint32_t tensors = Policy::descriptor_tensors;
+    executor.allocs = 64 * std::max<std::uint32_t>(tensors, 1);
     config.threads = options.threads != 0;
     config.core_threads = std::max(options.threads, 1u);
     config.seed = options.seed;

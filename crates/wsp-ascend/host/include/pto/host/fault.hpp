@@ -7,6 +7,9 @@
 
 #include "text.hpp"
 
+// State of one library: packages that are libraries of one process have theirs each.
+#define PTO_HOST_STATE __attribute__((visibility("hidden")))
+
 namespace pto::host {
 
 // Where a kernel says something.
@@ -24,7 +27,7 @@ struct Fault {
 
 // What a fault does: it ends the program with code 3, or is thrown to the driver.
 enum class OnFault { Exit, Record };
-inline OnFault on_fault = OnFault::Exit;
+PTO_HOST_STATE inline OnFault on_fault = OnFault::Exit;
 
 // A rule is broken. The text begins with the word of the rule.
 [[noreturn, gnu::noinline, gnu::cold]] inline void fault(const char *rule, Pieces pieces) {

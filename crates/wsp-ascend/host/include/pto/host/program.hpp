@@ -178,6 +178,8 @@ int run_program(int argc, char **argv) {
     if (std::filesystem::equivalent(options.inputs, options.outputs, error)) {
         return wrong(2, "`" + options.outputs + "` is what the inputs are read from: write the outputs somewhere else");
     }
+    // Of an earlier run in this process: what has its addresses now is something else.
+    clear_tensors();
     std::vector<Array> arrays;
     std::string fault;
     if (!read_arrays(options.inputs, arrays, fault)) return wrong(2, fault);

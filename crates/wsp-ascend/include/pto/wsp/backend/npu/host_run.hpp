@@ -11,6 +11,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
 #include <thread>
 #include <vector>
@@ -131,6 +132,35 @@ protected:
         if (told.observe != nullptr) told.observe(told.observe_user, task, core, starts);
     }
 
+    // Does `work` for each number on a thread of its own, for 0 on this one. Where a thread cannot be started nothing is done, and that
+    // is the fault of the run.
+    template <typename Work>
+    void side_by_side(std::size_t count, Work work) {
+        std::mutex gate;
+        bool all = true;
+        std::vector<std::thread> threads;
+        {
+            const std::lock_guard<std::mutex> closed(gate);
+            try {
+                while (threads.size() + 1 < count) {
+                    threads.emplace_back([&, number = threads.size() + 1] {
+                        {
+                            const std::lock_guard<std::mutex> open(gate);
+                            if (!all) return;
+                        }
+                        work(number);
+                    });
+                }
+            } catch (const std::exception& error) {
+                all = false;
+                result_.fault = "thread " + std::to_string(threads.size() + 1) + " of " + std::to_string(count - 1) +
+                                " cannot be started: " + error.what() + "; take fewer threads and AICPUs";
+            }
+        }
+        if (all) work(0);
+        for (std::thread& thread : threads) thread.join();
+    }
+
     void orchestrate(std::uint16_t aicpu) { executor_->run(aicpu, orchestrate_, program_); }
 
     // A step of a core: false when there was nothing to do.
@@ -195,17 +225,12 @@ public:
 
 protected:
     void run() override {
-        std::vector<std::thread> threads;
-        for (std::uint16_t aicpu = 1; aicpu < aicpus_.size(); ++aicpu) {
-            threads.emplace_back([this, aicpu] {
-                wait_for(aicpu);
-                orchestrate(aicpu);
-                leave(aicpu);
-            });
-        }
-        orchestrate(0);
-        leave(0);
-        for (std::thread& thread : threads) thread.join();
+        side_by_side(aicpus_.size(), [this](std::size_t number) {
+            const auto aicpu = static_cast<std::uint16_t>(number);
+            wait_for(aicpu);
+            orchestrate(aicpu);
+            leave(aicpu);
+        });
     }
 
     void pause(std::uint16_t aicpu, Pause why) override {
@@ -304,13 +329,10 @@ public:
 
 protected:
     void run() override {
-        std::vector<std::thread> threads;
-        for (std::size_t at = 0; at < servers_.size(); ++at) threads.emplace_back([this, at] { serve(at); });
-        for (std::uint16_t aicpu = 1; aicpu < aicpus_.size(); ++aicpu) {
-            threads.emplace_back([this, aicpu] { orchestrate_one(aicpu); });
-        }
-        orchestrate_one(0);
-        for (std::thread& thread : threads) thread.join();
+        side_by_side(aicpus_.size() + servers_.size(), [this](std::size_t number) {
+            if (number < aicpus_.size()) return orchestrate_one(static_cast<std::uint16_t>(number));
+            serve(number - aicpus_.size());
+        });
     }
 
     void pause(std::uint16_t aicpu, Pause why) override {
@@ -399,8 +421,13 @@ inline HostResult run(const HostConfig& config, Orchestrate orchestrate, void* p
     refused.fault = refusal(config.executor);
     if (config.core_threads == 0) refused.fault = "the launch has core_threads 0, and it is at least 1";
     if (!refused.fault.empty()) return refused;
-    if (config.threads) return host_detail::Threads(config, orchestrate, program, dispatch).result();
-    return host_detail::Stepped(config, orchestrate, program, dispatch).result();
+    try {
+        if (config.threads) return host_detail::Threads(config, orchestrate, program, dispatch).result();
+        return host_detail::Stepped(config, orchestrate, program, dispatch).result();
+    } catch (const std::bad_alloc&) {
+        refused.fault = "there is no memory for the executor: take a smaller window, or fewer AICPUs and cores";
+        return refused;
+    }
 }
 
 }  // namespace pto::wsp::backend::npu

@@ -1,0 +1,151 @@
+//! Packages of workloads.
+
+use super::{built, hosted, launched, numbers, save};
+use crate::command::Folder;
+use std::path::Path;
+use wsp_plan::Array;
+
+/// Kernels that keep rows between tasks.
+const ROWS: &str = r#"PTO_PARAM(uint32_t, cols, 32)
+PTO_SHAPE(x, rows, cols)
+PTO_SHAPE(y, rows, cols)
+PTO_TENSOR(kept, float, rows, cols)
+struct Begin { uint32_t first, end; };
+struct Step { uint32_t first, end; };
+struct End { uint32_t first, end; };
+PTO_KERNEL_IMPL(begin_rows) {
+    auto desc = PTO_GET_DESCRIPTOR<Begin>();
+    VecTile<float, 8, cols> t;
+    TLOAD(t, x, {desc.first}, desc.end - desc.first);
+    TSTORE(kept, t, {desc.first});
+}
+PTO_KERNEL_IMPL(step_rows) {
+    auto desc = PTO_GET_DESCRIPTOR<Step>();
+    VecTile<float, 8, cols> t;
+    TLOAD(t, kept, {desc.first}, desc.end - desc.first);
+    TMULS(t, t, 0.75f);
+    TADDS(t, t, 1.0f);
+    TSTORE(kept, t, {desc.first});
+}
+PTO_KERNEL_IMPL(end_rows) {
+    auto desc = PTO_GET_DESCRIPTOR<End>();
+    VecTile<float, 8, cols> t;
+    TLOAD(t, kept, {desc.first}, desc.end - desc.first);
+    TEXP(t, t);
+    TSTORE(y, t, {desc.first});
+}
+"#;
+
+/// Steps one after the other, streams, gates and priorities; under `ranges` each AICPU has a range of tasks.
+const STEPS: &str = r#"use "rows.pto";
+
+param rows;
+param rounds = 3;
+table ends = [8, 8, 8, 1];
+
+axis part = dense(4);
+axis round = dense(rounds);
+
+workload main {
+    parallel for p in part { let begun = begin_rows(first = p * 8, end = p * 8 + ends[p]); }
+    for r in round {
+        parallel for p in part { step_rows(first = p * 8, end = p * 8 + ends[p]); }
+    }
+    parallel for p in part { end_rows(first = p * 8, end = min(p * 8 + ends[p], rows)); }
+}
+
+schedule {
+    dispatch(affinity(part));
+    streams(3);
+    stream_by(part);
+    task_graph(window = 32, ready = priority, start = after_orchestration);
+    priority(4 - part);
+    pipeline_depth(2, per_stream);
+    batch_deps(4);
+}
+
+schedule ranges {
+    dispatch(static_partition([0..10, 10..100]));
+}
+"#;
+
+#[test]
+fn a_workload_computes_the_same_bits_on_every_number_of_aicpus() {
+    let folder = Folder::with(&[("rows.pto", ROWS), ("rows.wsp", STEPS)]);
+    let (inputs, outputs, file) = (folder.path("inputs"), folder.path("outputs"), folder.at("rows.wsp"));
+    save(&inputs, "x", &Array::of(&[25, 32], &numbers(1, 25 * 32)).unwrap());
+    let x = format!("x={}", inputs.join("x.npy").display());
+    let ran = |target: &str, to: &str| {
+        let (of, to) = (["run", &file, "--input", &x, "--target", target], folder.at(to));
+        let (code, out, err) = hosted(&folder, &[&of[..], &["--check", "--outputs", &to]].concat());
+        assert_eq!(code, 0, "{out}{err}");
+        assert!(out.contains("4 begin_rows, 12 step_rows, 4 end_rows"), "{out}");
+        // The archive holds one array as it is: 800 numbers behind its head.
+        let bytes = std::fs::read(to).unwrap();
+        let head = bytes.windows(6).position(|at| at == b"\x93NUMPY").unwrap();
+        let length = usize::from(u16::from_le_bytes([bytes[head + 8], bytes[head + 9]]));
+        let y = pto_wsp::npy::read("y", &bytes[head..][..10 + length + 4 * 25 * 32]).unwrap();
+        (y.as_slice::<f32>().unwrap().to_vec(), err)
+    };
+    let (expected, _) = ran("cpu_sim", "of_cpu");
+    let (found, notes) = ran("ascend_host", "of_package");
+    assert!(expected.iter().zip(&found).all(|(a, b)| (a - b).abs() <= 1e-5 * a.abs()), "{found:?}");
+    assert!(
+        notes.contains("`task_graph(start = after_orchestration)` has no effect in a package"),
+        "{notes}"
+    );
+    let [package] = &built(&folder)[..] else { panic!("{:?}", built(&folder)) };
+    let want = launched(package, &inputs, &outputs, &["--serial"]);
+    for aicpus in ["1", "4"] {
+        for window in ["1", "1024"] {
+            for seed in 0..10 {
+                let options = ["--aicpus", aicpus, "--window", window, "--seed", &seed.to_string()];
+                assert!(launched(package, &inputs, &outputs, &options) == want, "{options:?}");
+            }
+        }
+    }
+    let longer = launched(package, &inputs, &outputs, &["--set", "rounds=5", "--aicpus", "4"]);
+    assert!(longer != want, "a value of the workload is a launch's");
+}
+
+#[test]
+fn workloads_without_packages_are_told_why() {
+    let declared = "kernel k(out t);\ntensor x: f32[8];\nworkload main { k(x); }\n";
+    let files = [("rows.pto", ROWS), ("rows.wsp", STEPS), ("declared.wsp", declared)];
+    let folder = Folder::with(&files);
+    let to = folder.at("package");
+    let (rows, declared) = (folder.at("rows.wsp"), folder.at("declared.wsp"));
+    for (args, word) in [
+        (
+            &[
+                "emit",
+                "examples/row_softmax.pto",
+                "--target",
+                "a2",
+                "-o",
+                &to,
+                "--set",
+                "cols=8",
+                "--generate",
+                "cols=16",
+            ][..],
+            "`cols` is set to 8, and 16 by arrays",
+        ),
+        (
+            &["emit", &declared, "--target", "a2", "-o", &to],
+            "needs kernels with bodies: `k` is only declared",
+        ),
+        (&["run", &declared, "--target", "ascend_host"], "needs kernels with bodies: `k` is only declared"),
+        (
+            &["emit", &rows, "--target", "a2", "-o", &to, "--set", "rounds=4"],
+            "`--set rounds=…` is for launches",
+        ),
+        (&["emit", &rows, "--target", "a2", "-o", &to, "--kernel", "step_rows"], "is not for packages"),
+        (&["emit", &rows, "--target", "a2", "-o", &to], "the elements of `x` are not known at emission"),
+    ] {
+        let (code, _, err) = hosted(&folder, args);
+        assert_ne!(code, 0, "{args:?}");
+        assert!(err.contains(word), "{args:?}: {err}");
+        assert!(!Path::new(&to).exists(), "{args:?}");
+    }
+}

@@ -1,0 +1,150 @@
+//! `cargo xtask bench emit [--json]`: what packages for Ascend cost.
+//!
+//! | row | ceiling |
+//! |---|---|
+//! | emission of each example by `wsp emit`, from the start of the program to its end, best of some | 50 ms |
+//! | bytes of a package for a large launch, over those for a small one | 1 |
+//! | an AICPU's calls of its sink per task, with the scheduling that they do, on this machine | 300 ns |
+
+use crate::project::Project;
+use crate::readme;
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+/// Runs of each example.
+const ROUNDS: usize = 7;
+/// Milliseconds that emission may take.
+const MOST_MS: f64 = 50.0;
+/// Nanoseconds of a submission.
+const MOST_NS: f64 = 300.0;
+
+/// Examples, and arrays like those of their launches.
+const EXAMPLES: [(&str, &str); 12] = [
+    ("decode_attention.pto", "len=200/64/7/300"),
+    ("decode_graph.pto", "len=300/7/0/520,heads=4/2,dim=32"),
+    ("row_softmax.pto", ""),
+    ("ragged_prefill/prefill.pto", ""),
+    ("topk_indexer/indexer.pto", ""),
+    ("moe/moe.pto", ""),
+    ("llama_layer/layer.pto", ""),
+    ("attention/mla.pto", ""),
+    ("attention/cascade.pto", ""),
+    ("attention/gpt_oss.pto", ""),
+    ("attention/prefill_decode.pto", ""),
+    ("attention/rope_speculative.pto", ""),
+];
+
+/// Launches of different size of one program.
+const SIZES: [(&str, [&str; 2]); 2] = [
+    ("decode_attention.pto", ["len=1", "len=70000/3/5/9"]),
+    ("row_softmax.pto", ["rows=1024,cols=256", "rows=65536,cols=256"]),
+];
+
+/// A figure.
+struct Row {
+    name: String,
+    unit: &'static str,
+    ours: f64,
+    ceiling: f64,
+}
+
+/// Measures, and prints a line per figure, or all as JSON; whether none is above its ceiling.
+pub(super) fn run(project: &Project, words: &[&str]) -> Result<bool> {
+    let as_json = match words {
+        [] => false,
+        ["--json"] => true,
+        _ => bail!("usage: cargo xtask bench emit [--json]"),
+    };
+    let folder = project.target().join("tmp").join("bench-emit");
+    std::fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
+    build(project)?;
+    let mut rows = Vec::new();
+    for (file, spec) in EXAMPLES {
+        let mut best = f64::INFINITY;
+        for _ in 0..ROUNDS {
+            best = best.min(emitted(project, &folder, file, spec)?.0);
+        }
+        rows.push(Row { name: format!("emission of {file}"), unit: "ms", ours: best, ceiling: MOST_MS });
+    }
+    for (file, specs) in SIZES {
+        let [small, large] = specs.map(|spec| emitted(project, &folder, file, spec));
+        let (_, ceiling) = small?;
+        let (_, ours) = large?;
+        rows.push(Row { name: format!("{file} for a large launch"), unit: "bytes", ours, ceiling });
+    }
+    rows.push(Row {
+        name: "submission of a task".into(),
+        unit: "ns",
+        ours: submission(project, &folder)?,
+        ceiling: MOST_NS,
+    });
+    if as_json {
+        let row = |row: &Row| json!({ "name": row.name, "measure": row.unit, "ours": row.ours, "ceiling": row.ceiling, "ratio": row.ours / row.ceiling });
+        println!("{}", json!({ "rows": rows.iter().map(row).collect::<Vec<_>>() }));
+    } else {
+        println!("{:<48}{:>12}{:>12}{:>8}", "", "ours", "ceiling", "ratio");
+        for Row { name, unit, ours, ceiling } in &rows {
+            println!("{:<48}{ours:>12.1}{ceiling:>12.1}{:>8.2}", format!("{name}, {unit}"), ours / ceiling);
+        }
+    }
+    Ok(rows.iter().all(|row| row.ours <= row.ceiling))
+}
+
+/// Builds `wsp` by the README's command.
+fn build(project: &Project) -> Result<()> {
+    let text =
+        std::fs::read_to_string(project.root().join("README.md")).context("README.md cannot be read")?;
+    let run = readme::first_run(&text).context("README.md shows no `cargo run …` in a `sh` block")?;
+    let mut cargo = project.cargo(&["build", "--package", "wsp-cli"]);
+    ensure!(
+        cargo.args(readme::build_options(run)).stdin(Stdio::null()).status()?.success(),
+        "the build failed"
+    );
+    Ok(())
+}
+
+/// Milliseconds of an emission, and bytes of what it writes.
+fn emitted(project: &Project, folder: &Path, file: &str, spec: &str) -> Result<(f64, f64)> {
+    let to = folder.join("package");
+    // What the round before left.
+    let _ = std::fs::remove_dir_all(&to);
+    let mut command = Command::new(project.program());
+    command
+        .current_dir(project.root().join("examples"))
+        .args(["emit", file, "--target", "a2", "-o"])
+        .arg(&to);
+    command.args(["--generate", spec]);
+    let start = Instant::now();
+    let output = command.output().context("wsp cannot be run")?;
+    let ms = start.elapsed().as_secs_f64() * 1e3;
+    ensure!(output.status.success(), "{file}: {}", String::from_utf8_lossy(&output.stderr).trim());
+    let mut bytes = 0;
+    for path in String::from_utf8_lossy(&output.stdout).lines() {
+        bytes += std::fs::metadata(path).with_context(|| format!("{path} is not there"))?.len();
+    }
+    Ok((ms, bytes as f64))
+}
+
+/// Nanoseconds of a submission to the executor while its window has room, by the program of its tests.
+fn submission(project: &Project, folder: &Path) -> Result<f64> {
+    let crates = project.root().join("crates");
+    let program = folder.join("executor");
+    let compiler = std::env::var_os("CXX").map_or_else(|| PathBuf::from("c++"), PathBuf::from);
+    let mut command = Command::new(&compiler);
+    command.args(["-std=c++17", "-O2", "-pthread", "-o"]).arg(&program);
+    for include in ["wsp-ascend/include", "wsp-ascend/host/include", "wsp-device/include"] {
+        command.arg("-I").arg(crates.join(include));
+    }
+    command.arg(crates.join("wsp-ascend/tests/executor/executor.cpp"));
+    let built = command.status().with_context(|| format!("{} cannot be run", compiler.display()))?;
+    ensure!(built.success(), "the executor is not compiled");
+    let output =
+        Command::new(&program).args(["cost", "100000"]).output().context("the executor does not run")?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let figure =
+        text.lines().next().and_then(|line| line.split("; ").nth(1)?.split(' ').next()?.parse().ok());
+    figure.with_context(|| format!("the executor says {text:?}"))
+}
