@@ -10,10 +10,11 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
 use wsp_ascend::{Built, HostRunner, Ran};
-use wsp_backend::{ContentKey, Package};
-use wsp_diag::Diagnostic;
+use wsp_backend::{Args, Backend as _, ContentKey, LaunchTable, Package, RunError, RunOptions};
+use wsp_cpu::CpuSimBackend;
+use wsp_diag::{Diagnostic, Diagnostics};
 use wsp_ordered::Arrange;
-use wsp_plan::Arrays;
+use wsp_plan::{Arrays, PlanSource};
 use wsp_runtime::clock;
 
 /// What is built of a package.
@@ -160,7 +161,12 @@ fn said(output: &Output) -> String {
 }
 
 /// Compiles the files of a package side by side, and links them.
-fn compile(compiler: &OsString, platform: &str, folder: &Path) -> Result<(), Diagnostic> {
+fn compile(
+    compiler: &OsString,
+    platform: &str,
+    folder: &Path,
+    library: Option<&PathBuf>,
+) -> Result<(), Diagnostic> {
     let unable = |fault: Error| {
         let message = format!("`{}` cannot be run", compiler.display());
         Diagnostic::error(NOT_BUILT, message).note(fault.to_string())
@@ -191,14 +197,51 @@ fn compile(compiler: &OsString, platform: &str, folder: &Path) -> Result<(), Dia
     }
     let mut link = Command::new(compiler);
     link.args(FILES.map(|file| format!("{file}.o"))).args(["-pthread", "-o", PROGRAM]);
+    if let Some(library) = library {
+        // What cannot be reached of it is left out, and with it what would need more than the library has.
+        link.arg(library).arg("-Wl,--gc-sections");
+    }
     let output = link.current_dir(folder).output().map_err(unable)?;
     if output.status.success() { Ok(()) } else { Err(refused(&output)) }
 }
 
+/// What names the interpreter of workloads that packages with bytecode link.
+const DEVICE_LIBRARY: &str = "WSP_DEVICE_LIB";
+
+/// The interpreter: the file that the environment names, or the one beside this program; its content key.
+fn device_library() -> Result<(PathBuf, ContentKey), Diagnostic> {
+    let named = std::env::var_os(DEVICE_LIBRARY).filter(|name| !name.is_empty()).map(PathBuf::from);
+    let own = || Some(std::env::current_exe().ok()?.parent()?.join("libwsp_device.a"));
+    let path = named.or_else(own).unwrap_or_default();
+    let read = fs::read(&path).and_then(|bytes| Ok((fs::canonicalize(&path)?, ContentKey::of(&bytes))));
+    read.map_err(|fault| {
+        let message = format!("a package with bytecode links `{}`, which cannot be read", path.display());
+        Diagnostic::error(NOT_BUILT, message)
+            .note(fault.to_string())
+            .help("build it from the source of `wsp`: `cargo rustc -p wsp-device --lib --profile device --crate-type staticlib --features panic-handler`")
+            .help(format!("then name it: {DEVICE_LIBRARY}=target/device/libwsp_device.a"))
+    })
+}
+
 impl HostRunner for HostBuilder {
+    fn table(
+        &self,
+        plan: &PlanSource,
+        args: &Args,
+        options: &RunOptions,
+    ) -> Result<LaunchTable, Diagnostics> {
+        let program = CpuSimBackend::default().compile(plan)?;
+        program.table(args, options).map_err(RunError::into_diagnostics)
+    }
+
     fn build(&self, key: &str, platform: &str, package: &Package) -> Result<Built, Diagnostic> {
         let begun = clock::now();
         let all = self.folder()?;
+        let library = if package.links_device { Some(device_library()?) } else { None };
+        let key = &match &library {
+            Some((_, own)) => format!("{key}-{own}"),
+            None => key.to_owned(),
+        };
         discard_old(&all);
         let built = |folder: PathBuf| Built { folder, took: begun.elapsed() };
         let (compiler, of) = match self.compiler() {
@@ -214,7 +257,7 @@ impl HostRunner for HostBuilder {
         for (path, bytes) in &package.files {
             write(partial.path(), path, bytes)?;
         }
-        compile(&compiler, platform, partial.path())?;
+        compile(&compiler, platform, partial.path(), library.as_ref().map(|(path, _)| path))?;
         let own = key_of(&partial.path().join(PROGRAM)).unwrap_or_default();
         write(partial.path(), Path::new(BUILT), &own)?;
         // Another process may have built it meanwhile: both are the same.

@@ -6,7 +6,9 @@ use crate::package::{self, Source};
 use std::path::PathBuf;
 use std::sync::Arc;
 use wsp_backend::codes::NO_FILES;
-use wsp_backend::{Backend, CheckedKernels, EmitOptions, Emitted, KernelsSource, Package, Program};
+use wsp_backend::{
+    Backend, CheckedKernels, EmitOptions, Emitted, Expansion, KernelsSource, Package, Program,
+};
 use wsp_diag::{Diagnostic, Diagnostics, Severity, did_you_mean};
 use wsp_ir::workload::StatementKind;
 use wsp_plan::target::TARGETS;
@@ -43,7 +45,9 @@ impl Backend for AscendBackend {
     fn supports(&self, plan: &PlanSource) -> Vec<Diagnostic> {
         match plan {
             PlanSource::Spaces(_) => Vec::new(),
-            PlanSource::Workload(plan) => Source::workload(plan).err().map_or_else(Vec::new, |found| found.0),
+            PlanSource::Workload(plan) => {
+                Source::workload(plan, &Expansion::Loops).err().map_or_else(Vec::new, |found| found.0)
+            }
             PlanSource::Unit(_) => vec![not_a_package(plan.kind())],
         }
     }
@@ -62,11 +66,13 @@ impl Backend for AscendBackend {
     fn emit(&self, plan: &PlanSource, options: &EmitOptions) -> Result<Emitted, Diagnostics> {
         match plan {
             PlanSource::Unit(unit) => graphs(unit, options),
-            PlanSource::Spaces(plan) => {
-                package::emit(&Source::spaces(plan), options.target.unwrap_or(plan.options.target), options)
-            }
+            PlanSource::Spaces(plan) => package::emit(
+                &Source::spaces(plan, &options.expansion)?,
+                options.target.unwrap_or(plan.options.target),
+                options,
+            ),
             PlanSource::Workload(plan) => package::emit(
-                &Source::workload(plan)?,
+                &Source::workload(plan, &options.expansion)?,
                 options.target.unwrap_or(plan.options.target),
                 options,
             ),
@@ -100,7 +106,7 @@ fn graphs(unit: &UnitSource, options: &EmitOptions) -> Result<Emitted, Diagnosti
 /// Adds the files of a graph; graphs share what they include.
 fn add(emitted: &mut Emitted, source: GraphSource) {
     let GraphSource { translation_unit, namespace, headers, notes } = source;
-    let Package { files } = &mut emitted.package;
+    let Package { files, .. } = &mut emitted.package;
     files.push((PathBuf::from(format!("{namespace}.cpp")), translation_unit.into_bytes()));
     for (path, text) in headers {
         let header = (PathBuf::from(path), text.as_bytes().to_vec());

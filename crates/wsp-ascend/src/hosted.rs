@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use wsp_backend::codes::{NO_FILES, OPTION_OF_OTHERS};
 use wsp_backend::{
-    Absent, Args, ArrayForm, Bodies, EmitOptions, Emitted, Expand, Explanation, KernelStats, Outcome,
-    Package, Prepared, Program, Recording, RunError, RunOptions, Stats, Unwritten, WorkloadRunOptions,
-    unravel,
+    Absent, Args, ArrayForm, Bodies, EmitOptions, Emitted, Expand, Expansion, Explanation, KernelStats,
+    LaunchTable, Outcome, Package, Prepared, Program, Recording, RunError, RunOptions, Stats, Unwritten,
+    WorkloadRunOptions, unravel,
 };
 use wsp_core::ParamId;
 use wsp_diag::{Diagnostic, Diagnostics};
@@ -50,6 +50,13 @@ pub trait HostRunner: Send + Sync {
     /// There is no compiler, or it fails; files cannot be written.
     fn build(&self, key: &str, platform: &str, package: &Package) -> Result<Built, Diagnostic>;
 
+    /// The tasks of a launch.
+    ///
+    /// # Errors
+    /// As [`Program::table`].
+    fn table(&self, plan: &PlanSource, args: &Args, options: &RunOptions)
+    -> Result<LaunchTable, Diagnostics>;
+
     /// Runs a package that was built.
     ///
     /// # Errors
@@ -64,6 +71,8 @@ pub(crate) struct HostProgram {
     plan: Arc<LoweredPlan>,
     /// What generates its tasks, if its generators do not.
     workload: Option<Arc<WorkloadPlan>>,
+    /// What both are of.
+    source: PlanSource,
     target: &'static Target,
     runner: Arc<dyn HostRunner>,
 }
@@ -71,14 +80,16 @@ pub(crate) struct HostProgram {
 impl HostProgram {
     /// # Errors
     /// Plans that have no packages.
-    pub(crate) fn new(plan: &PlanSource, runner: Arc<dyn HostRunner>) -> Result<HostProgram, Diagnostics> {
-        let target = plan.target();
-        let (plan, workload) = match plan {
+    pub(crate) fn new(source: &PlanSource, runner: Arc<dyn HostRunner>) -> Result<HostProgram, Diagnostics> {
+        let target = source.target();
+        let (plan, workload) = match source {
             PlanSource::Spaces(plan) => (plan.clone(), None),
-            PlanSource::Workload(plan) => (Arc::new(Source::workload(plan)?.into_plan()), Some(plan.clone())),
-            PlanSource::Unit(_) => return Err(not_a_package(plan.kind()).into()),
+            PlanSource::Workload(plan) => {
+                (Arc::new(Source::workload(plan, &Expansion::Loops)?.into_plan()), Some(plan.clone()))
+            }
+            PlanSource::Unit(_) => return Err(not_a_package(source.kind()).into()),
         };
-        Ok(HostProgram { plan, workload, target, runner })
+        Ok(HostProgram { plan, workload, source: source.clone(), target, runner })
     }
 
     fn kind(&self) -> ProgramKind {
@@ -141,6 +152,18 @@ impl HostProgram {
         args.values.iter().filter(|(name, _)| !is_own(name)).cloned().collect()
     }
 
+    /// What generates the tasks.
+    fn expansion(&self, args: &Args, options: &RunOptions) -> Result<Expansion, Diagnostics> {
+        Ok(match options.workload.expand {
+            Expand::Usual | Expand::Loops | Expand::Host => Expansion::Loops,
+            Expand::Bytecode => Expansion::Bytecode,
+            Expand::Table => {
+                let of = RunOptions { spaces: options.spaces.clone(), ..RunOptions::default() };
+                Expansion::Table(self.runner.table(&self.source, args, &of)?)
+            }
+        })
+    }
+
     fn emitted(&self, args: &Args, options: &RunOptions) -> Result<Emitted, Diagnostics> {
         let form = |(name, array): (&String, &wsp_plan::Array)| ArrayForm {
             name: name.clone(),
@@ -151,12 +174,22 @@ impl HostProgram {
             set: self.of_kernels(args),
             arrays: args.arrays.iter().map(form).collect(),
             layout: options.spaces.kv_layout,
+            expansion: self.expansion(args, options)?,
             ..EmitOptions::default()
         };
         match &self.workload {
-            Some(plan) => package::emit(&Source::workload(plan)?, self.target, &emit),
-            None => package::emit(&Source::spaces(&self.plan), self.target, &emit),
+            Some(plan) => package::emit(&Source::workload(plan, &emit.expansion)?, self.target, &emit),
+            None => package::emit(&Source::spaces(&self.plan, &emit.expansion)?, self.target, &emit),
         }
+    }
+}
+
+/// What generates the tasks of a package, for people.
+fn orchestration(expand: Expand) -> &'static str {
+    match expand {
+        Expand::Usual | Expand::Loops | Expand::Host => "generated loops",
+        Expand::Bytecode => "bytecode, which every AICPU interprets",
+        Expand::Table => "a table of the tasks of the launch",
     }
 }
 
@@ -200,7 +233,7 @@ impl Program for HostProgram {
         let emitted = self.emitted(args, options).map_err(RunError::Refused)?;
         let mut explained = Explanation::new(Vec::new());
         explained.implementation = vec![
-            ("orchestration", "generated loops".to_owned()),
+            ("orchestration", orchestration(options.workload.expand).to_owned()),
             ("kernels", "C++ of the package, by the compiler of the host".to_owned()),
         ];
         explained.notes = emitted.notes;

@@ -27,5 +27,19 @@ pub const HEADERS: Headers = Headers(&[
     "pto/wsp/backend/npu/workload.hpp",
 ]);
 
+/// The header of packages of an expansion, if it has one.
+fn header_of(expansion: &wsp_backend::Expansion) -> Option<(&'static str, &'static str)> {
+    match expansion {
+        wsp_backend::Expansion::Loops => None,
+        wsp_backend::Expansion::Bytecode => Some((
+            "pto/wsp/backend/npu/bytecode.hpp",
+            include_str!("../include/pto/wsp/backend/npu/bytecode.hpp"),
+        )),
+        wsp_backend::Expansion::Table(_) => {
+            Some(("pto/wsp/backend/npu/table.hpp", include_str!("../include/pto/wsp/backend/npu/table.hpp")))
+        }
+    }
+}
+
 /// The codes of this crate.
 pub const CODES: wsp_diag::Codes = &[kernels::codes::CODES];

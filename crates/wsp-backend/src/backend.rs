@@ -9,6 +9,7 @@ use crate::options::RunOptions;
 use crate::outcome::{Explanation, Outcome};
 use crate::package::{CheckedKernels, EmitOptions, Emitted, KernelsSource};
 use crate::run::Run;
+use crate::table::LaunchTable;
 use crate::transfer::Transferred;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -212,6 +213,15 @@ pub trait Program: Send + Sync {
     ) -> Result<Transferred, RunError> {
         let _ = (args, aicpus, cancel);
         Err(unlisted("program for AICPUs"))
+    }
+
+    /// The tasks of a launch with these arguments, as a package has them as constants. No kernel runs.
+    ///
+    /// # Errors
+    /// Arguments that do not fit, tasks that depend on what others compute, a program whose tasks only a run tells.
+    fn table(&self, args: &Args, options: &RunOptions) -> Result<LaunchTable, RunError> {
+        let _ = (args, options);
+        Err(unlisted("table of its tasks"))
     }
 
     /// Checks and binds what a run takes. A program that writes arrays of the caller may hold its claim on them from here on.

@@ -25,6 +25,7 @@ pub mod pending;
 mod registry;
 mod run;
 mod starts;
+mod table;
 mod transfer;
 
 pub use args::{Arg, Args};
@@ -46,12 +47,13 @@ pub use outcome::{
 };
 pub use package::{
     ArrayForm, CheckedKernel, CheckedKernels, ContentKey, EmitOptions, Emitted, KernelsSource, MANIFEST,
-    MemoryUse, Package, intact, signed,
+    MemoryUse, Package, PackagePart, intact, signed,
 };
 pub use payload::{Payload, PayloadSlot};
 pub use registry::{Registry, Selection};
 pub use run::Run;
 pub use starts::{StartOrder, Starts};
+pub use table::{Expansion, LaunchTable, TableArray, TableRow, TableScope, TableTask};
 pub use transfer::Transferred;
 
 /// The codes of this crate.

@@ -102,11 +102,24 @@ pub enum Absent {
 /// Who makes the tasks that AICPUs issue.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Expand {
-    /// The host, all of them before the run: every AICPU is given its part of the list.
+    /// What the target does by itself: [`Bytecode`](Expand::Bytecode) on `cpu_sim`, [`Loops`](Expand::Loops) of packages.
+    #[default]
+    Usual,
+    /// The host, all of them before the run: every AICPU is given its part of the list. Of `cpu_sim`.
     Host,
     /// Every AICPU its own, from the workload's program.
-    #[default]
     Bytecode,
+    /// Every AICPU its own, by loops that were compiled. Of packages.
+    Loops,
+    /// No one: the package holds the tasks of the launch. Of packages.
+    Table,
+}
+
+impl Expand {
+    /// Whether packages alone have it.
+    pub fn is_of_packages(self) -> bool {
+        matches!(self, Expand::Loops | Expand::Table)
+    }
 }
 
 /// What becomes of memory that is released.
@@ -266,7 +279,7 @@ impl RunOptions {
             ("window", &[Spaces, Workload], self.window.is_some()),
             ("kv_layout", &[Spaces], self.spaces.kv_layout != KvLayout::default()),
             ("aicpus", &[Spaces, Workload], *aicpus != 0),
-            ("expand", &[Workload], *expand != Expand::default()),
+            ("expand", &[Spaces, Workload], *expand != Expand::default()),
             ("made_up", &[Workload], !made_up.is_empty()),
             ("absent", &[Workload], *absent != Absent::default()),
             ("data_seed", &[Workload], *data_seed != 0),

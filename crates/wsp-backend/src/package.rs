@@ -1,6 +1,7 @@
 //! A program as files for a target that runs elsewhere.
 
 use crate::KvLayout;
+use crate::table::Expansion;
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 use wsp_core::DType;
@@ -24,6 +25,22 @@ pub struct EmitOptions {
     pub arrays: Vec<ArrayForm>,
     /// How the pages of a cache lie in them.
     pub layout: KvLayout,
+    /// What generates the tasks of a package.
+    pub expansion: Expansion,
+    /// What of a package is written.
+    pub part: PackagePart,
+}
+
+/// What of a package is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum PackagePart {
+    /// All of it.
+    #[default]
+    Whole,
+    /// What is known of its kernels: their numbers, names, units and arguments.
+    Metadata,
+    /// What runs on a device: kernels, what runs the one of a number, and what generates their tasks.
+    Device,
 }
 
 /// What a package depends on of an array.
@@ -53,6 +70,8 @@ pub struct KernelsSource {
 pub struct Package {
     /// Paths, relative to the folder of the package, and contents.
     pub files: Vec<(PathBuf, Vec<u8>)>,
+    /// Whether what is built of it links `libwsp_device.a`.
+    pub links_device: bool,
 }
 
 /// A package, and what the target does in another way than the program says.

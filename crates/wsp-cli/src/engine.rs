@@ -17,8 +17,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use wsp_backend::{
-    Args, Detail, GraphOptions, KernelStats, KvLayout, Program, Recording, RunOptions, SpaceOptions,
-    StartOrder, Unwritten, WorkloadRunOptions,
+    Args, Detail, Expand, GraphOptions, KernelStats, KvLayout, LaunchTable, Program, Recording, RunOptions,
+    SpaceOptions, StartOrder, Unwritten, WorkloadRunOptions,
 };
 use wsp_core::{FuncId, TensorId};
 use wsp_diag::{Diagnostic, SourceMap};
@@ -78,6 +78,8 @@ pub struct Options {
     pub replay: Option<StartOrder>,
     /// AICPUs that generate the tasks; 0 leaves that to the host.
     pub aicpus: u16,
+    /// What generates the tasks of a package.
+    pub expand: Expand,
     /// Where machine code is kept, if anywhere.
     pub code: Option<CodeCache>,
 }
@@ -97,6 +99,7 @@ impl Default for Options {
             trace: false,
             replay: None,
             aicpus: 0,
+            expand: Expand::default(),
             code: None,
         }
     }
@@ -232,6 +235,19 @@ pub(crate) fn program(
     selection.backend().compile(plan).map_err(|found| found.0)
 }
 
+/// The tasks of a launch, for a package.
+///
+/// # Errors
+/// What is wrong with data or parameters, or a fault of a generator.
+pub(crate) fn table(
+    plan: &PlanSource,
+    args: &Args,
+    layout: KvLayout,
+) -> Result<LaunchTable, Vec<Diagnostic>> {
+    let options = RunOptions { spaces: SpaceOptions { kv_layout: layout }, ..RunOptions::default() };
+    Ok(program(plan, Mode::default(), Engine::default(), None)?.table(args, &options)?)
+}
+
 /// Runs a program in virtual time on the units of a machine.
 ///
 /// # Errors
@@ -320,7 +336,7 @@ impl Executable {
     /// As [`execute`](Self::execute).
     pub fn oracle(&self, loaded: &Loaded, options: &Options) -> Result<RunOutcome, Vec<Diagnostic>> {
         if options.target != CPU_SIM {
-            let options = Options { target: CPU_SIM, ..options.clone() };
+            let options = Options { target: CPU_SIM, expand: Expand::default(), ..options.clone() };
             return Executable::new(loaded, &options)?.oracle(loaded, &options);
         }
         let (recording, trace) = (Recording::Off, false);
@@ -413,7 +429,11 @@ fn run_options(options: &Options) -> RunOptions {
         trace: options.trace,
         replay: options.replay.clone(),
         spaces: SpaceOptions { kv_layout: options.layout },
-        workload: WorkloadRunOptions { aicpus: options.aicpus, ..WorkloadRunOptions::default() },
+        workload: WorkloadRunOptions {
+            aicpus: options.aicpus,
+            expand: options.expand,
+            ..WorkloadRunOptions::default()
+        },
         ..RunOptions::default()
     }
 }

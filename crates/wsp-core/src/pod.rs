@@ -126,6 +126,13 @@ impl SchedTags {
     /// Passes on the completion of its only predecessor, which has more successors than a row can count.
     pub const RELAY: SchedTags = SchedTags(1 << 2);
 
+    /// An ordered scope begins, with a step; the row runs nothing.
+    pub const ORDERED_BEGIN: SchedTags = SchedTags(1 << 3);
+    /// Another step of the innermost ordered scope begins; the row runs nothing.
+    pub const ORDERED_STEP: SchedTags = SchedTags(1 << 4);
+    /// The innermost ordered scope ends; the row runs nothing.
+    pub const ORDERED_END: SchedTags = SchedTags(1 << 5);
+
     /// Whether all bits of `other` are set.
     pub const fn contains(self, other: SchedTags) -> bool {
         self.0 & other.0 == other.0

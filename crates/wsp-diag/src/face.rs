@@ -42,6 +42,8 @@ const OPTIONS: &[Words] = &[
     words("--aicpus", Some("num_aicpus={value}"), "WorkloadRunOptions::aicpus{ = value}"),
     words("--expand host", Some("expand=\"host\""), "Expand::Host"),
     words("--expand bytecode", Some("expand=\"bytecode\""), "Expand::Bytecode"),
+    words("--expand loops", None, "Expand::Loops"),
+    words("--expand table", None, "Expand::Table"),
     words("--bytes", None, "CompiledProgram::transfer"),
     words("--devices", Some("devices={value}"), "UnitOptions::devices{ = value}"),
     words("--memory", Some("memory={value}"), "UnitOptions::memory{ = value}"),

@@ -50,7 +50,7 @@ impl IntArray {
     }
 
     /// An element in slot form.
-    pub(crate) fn bits(&self, index: usize) -> Option<u64> {
+    pub fn bits(&self, index: usize) -> Option<u64> {
         match self {
             IntArray::I32(a) => a.get(index).map(|v| i64::from(*v) as u64),
             IntArray::U32(a) => a.get(index).map(|v| u64::from(*v)),

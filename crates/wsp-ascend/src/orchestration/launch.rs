@@ -70,6 +70,10 @@ pub(super) fn bind(out: &mut Writer, source: &Source<'_>) {
     requirements(out, source);
     axes(out, source);
     derived(out, source);
+    if let Some(table) = source.table {
+        out.line("if (!in.good(s)) return false;");
+        super::table::bind(out, source, table);
+    }
     out.line("return in.good(s);");
     out.close("}");
 }

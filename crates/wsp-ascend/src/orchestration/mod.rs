@@ -13,6 +13,7 @@ mod launch;
 mod names;
 mod regions;
 mod submit;
+mod table;
 mod workload;
 
 use crate::kernels::{ArgumentKind, ArrayArgument, KernelSource, codes};
@@ -21,6 +22,7 @@ use expr::Needs;
 use names::Names;
 use std::cell::RefCell;
 pub(crate) use workload::Workload;
+use wsp_backend::LaunchTable;
 use wsp_core::policy::{GateScope, PoolSizes, Ready};
 use wsp_core::{AxisId, DType, FuncId, ParamId, TensorId, TierSetId};
 use wsp_diag::Diagnostic;
@@ -39,6 +41,8 @@ struct Source<'a> {
     needs: &'a RefCell<Needs>,
     /// What generates the tasks, if it is no generator of the program.
     workload: Option<&'a Workload<'a>>,
+    /// The tasks themselves, if nothing generates them.
+    table: Option<&'a LaunchTable>,
 }
 
 impl Source<'_> {
@@ -59,12 +63,17 @@ pub(crate) struct Made {
     pub(crate) source: KernelSource,
 }
 
+/// The file of a table of tasks.
+const TABLE: &str = "table.inc";
+
 /// Orchestration as files.
 pub(crate) struct Orchestration {
     /// `program.hpp`: the launch.
     pub(crate) header: String,
     /// `orchestration.cpp`.
     pub(crate) source: String,
+    /// What it includes, if it does: a name and the text.
+    pub(crate) included: Option<(&'static str, String)>,
 }
 
 /// A text as a C++ literal: names hold no line ends and no quotes.
@@ -93,6 +102,7 @@ pub(crate) fn emit(
     known: Known<'_>,
     kernels: &[Made],
     workload: Option<&Workload<'_>>,
+    table: Option<&LaunchTable>,
 ) -> Result<Orchestration, Vec<Diagnostic>> {
     let refused = refused(plan);
     if !refused.is_empty() {
@@ -101,11 +111,16 @@ pub(crate) fn emit(
     let names = Names::new(plan);
     let needs = RefCell::default();
     let fixed = fixed(plan, kernels);
-    let source = Source { plan, names: &names, known, fixed: &fixed, needs: &needs, workload };
+    let source = Source { plan, names: &names, known, fixed: &fixed, needs: &needs, workload, table };
     let header = header(&source, kernels);
     let text = orchestration(&source, kernels);
+    let included = match (table, workload) {
+        (Some(table), _) => Some((TABLE, table::text(&source, table, kernels).map_err(|fault| vec![fault])?)),
+        (None, Some(workload)) => Some(workload.expander.clone()),
+        (None, None) => None,
+    };
     let found = std::mem::take(&mut needs.borrow_mut().found);
-    if found.is_empty() { Ok(Orchestration { header, source: text }) } else { Err(found) }
+    if found.is_empty() { Ok(Orchestration { header, source: text, included }) } else { Err(found) }
 }
 
 /// Parameters that kernels depend on: those that their code, the functions that it calls, sizes of tiles and dimensions of tensors name, and
@@ -191,6 +206,7 @@ fn header(source: &Source<'_>, kernels: &[Made]) -> String {
     out.line("#pragma once");
     out.line("");
     let builds_on = if source.workload.is_some() { "workload" } else { "launch" };
+    let builds_on = if source.table.is_some() { "table" } else { builds_on };
     out.line(format!("#include \"pto/wsp/backend/npu/{builds_on}.hpp\""));
     out.line("");
     out.line("namespace program {");
@@ -208,6 +224,11 @@ fn header(source: &Source<'_>, kernels: &[Made]) -> String {
     out.line("// Hands over the tasks of one AICPU. False: a trap, or the sink has ended the run.");
     out.line("bool orchestrate(const Launch& l, const TaskSink& sink, Trap& trap);");
     out.line("");
+    if source.table.is_some() {
+        out.line("// An array that the tasks follow from.");
+        out.line("IntArray made_for(std::size_t at);");
+        out.line("");
+    }
     launch::bind(&mut out, source);
     out.line("");
     outputs(&mut out, source);
@@ -318,7 +339,8 @@ fn orchestration(source: &Source<'_>, kernels: &[Made]) -> String {
     regions::grow(&mut grow, plan, names, &all, needs);
     parts.push(grow.finish());
     let mut generators = Vec::new();
-    for (at, stage) in plan.stages.iter().enumerate() {
+    let stages = if source.table.is_some() { &[][..] } else { &plan.stages };
+    for (at, stage) in stages.iter().enumerate() {
         let function = &plan.module.functions[stage.generator.index()];
         generators.push(body::function(&plan.module, names, function, &format!("generate_{at}"), needs));
     }
@@ -368,8 +390,9 @@ fn opening(out: &mut Writer, source: &Source<'_>, kernels: &[Made]) {
         out.line(format!("#include \"kernels/{}.hpp\"", source.name));
     }
     out.line("");
-    if source.workload.is_some() {
-        out.line("#include \"expander.inc\"");
+    let included = source.table.map(|_| TABLE).or(source.workload.map(|workload| workload.expander.0));
+    if let Some(included) = included {
+        out.line(format!("#include {}", quoted(included)));
         out.line("");
     }
     out.line("namespace program {");
@@ -380,7 +403,7 @@ fn opening(out: &mut Writer, source: &Source<'_>, kernels: &[Made]) {
 fn generate(out: &mut Writer, source: &Source<'_>) {
     let (plan, module) = (source.plan, &source.plan.module);
     out.open("struct Tasks {");
-    if source.workload.is_none() {
+    if source.workload.is_none() && source.table.is_none() {
         out.line("static std::uint32_t kernel_of(std::uint32_t descriptor, const std::uint32_t* f) { return program::kernel_of(descriptor, f); }");
     }
     out.open("static void grow(const Launch& l, Checked& s, std::uint32_t kernel, const std::uint32_t* f, std::uint32_t* iterations) {");
@@ -391,8 +414,10 @@ fn generate(out: &mut Writer, source: &Source<'_>) {
     out.close("}");
     out.close("};");
     out.line("");
-    if let Some(workload) = source.workload {
-        return workload.generate(out);
+    match (source.table, source.workload) {
+        (Some(_), _) => return,
+        (None, Some(workload)) => return workload.generate(out),
+        (None, None) => {}
     }
     out.line("// Runs every generator.");
     out.open("template <class Out> static void generate(const Launch& l, Planner& s, Out& out) {");
@@ -414,16 +439,20 @@ fn runs(out: &mut Writer, source: &Source<'_>, kernels: &[Made]) {
     out.open("bool plan(Launch& l, Memory& memory, Trap& trap) {");
     out.line("Planner s(l.axes, l.cores);");
     out.line(format!("Count<Launch, Tasks> out(l.axes.size(), {});", module.functions.len()));
-    match source.workload {
-        Some(workload) => workload.count(out),
-        None => out.line("generate(l, s, out);"),
+    match (source.table, source.workload) {
+        (Some(_), _) => out.line("table::count(tasks, l, s, out);"),
+        (None, Some(workload)) => workload.count(out),
+        (None, None) => out.line("generate(l, s, out);"),
     }
     out.line("l.kernels.clear();");
     for made in kernels {
         let (at, name) = (made.kernel.0, quoted(&module.functions[made.kernel.index()].name));
         out.line(format!("if (out.kernels[{at}] > 0) l.kernels.emplace_back({name}, out.kernels[{at}]);"));
     }
-    out.line("l.workspace_bytes = s.workspace().bytes();");
+    match source.table {
+        Some(table) => table::sizes(out, table),
+        None => out.line("l.workspace_bytes = s.workspace().bytes();"),
+    }
     for (at, axis) in module.axes.iter().enumerate() {
         if matches!(axis.end, AxisEnd::Expr(_)) && is_dimension(plan, at) {
             let name = names.axis(AxisId(at as u32));
@@ -440,9 +469,10 @@ fn runs(out: &mut Writer, source: &Source<'_>, kernels: &[Made]) {
     out.line("");
     out.open("bool orchestrate(const Launch& l, const TaskSink& sink, Trap& trap) {");
     out.line("Planner s(l.axes, l.cores);");
-    match source.workload {
-        Some(workload) => workload.submit(out),
-        None => {
+    match (source.table, source.workload) {
+        (Some(_), _) => out.line("table::submit<Tasks>(tasks, l, s, sink);"),
+        (None, Some(workload)) => workload.submit(out),
+        (None, None) => {
             out.line("Submit<Launch, Tasks> out(sink);");
             out.line("generate(l, s, out);");
         }

@@ -6,10 +6,11 @@ use super::{Source, quoted};
 use crate::expander::{ExpanderNames, emit_expander};
 use crate::kernels::codes;
 use crate::writer::Writer;
-use wsp_core::TableId;
+use wsp_backend::{Expansion, LaunchTable};
+use wsp_core::{FuncId, TableId};
 use wsp_diag::{Diagnostic, Diagnostics};
 use wsp_ir::workload::{AxisKind, IntExpr, IntExprKind, ParamSource, WorkloadModule};
-use wsp_ir::{BinOp, ScalarTy, UnOp};
+use wsp_ir::{BinOp, Const, ScalarTy, UnOp};
 use wsp_plan::ptow::{DispatchPlan, Lowered, lower};
 use wsp_plan::workload::{Functions, WorkloadPlan};
 
@@ -18,8 +19,8 @@ pub(crate) struct Workload<'a> {
     module: &'a WorkloadModule,
     functions: &'a Functions,
     lowered: Lowered,
-    /// `expander.inc`.
-    pub(crate) expander: String,
+    /// What generates its tasks: `expander.inc`, or `program.inc`.
+    pub(crate) expander: (&'static str, String),
     /// Names of members of the launch.
     values: Vec<String>,
     tables: Vec<String>,
@@ -28,7 +29,11 @@ pub(crate) struct Workload<'a> {
 impl<'a> Workload<'a> {
     /// # Errors
     /// What programs of AICPUs have no room for, and what nothing of a package gives: values of slots.
-    pub(crate) fn new(plan: &'a WorkloadPlan, functions: &'a Functions) -> Result<Workload<'a>, Diagnostics> {
+    pub(crate) fn new(
+        plan: &'a WorkloadPlan,
+        functions: &'a Functions,
+        expansion: &Expansion,
+    ) -> Result<Workload<'a>, Diagnostics> {
         let module = &plan.module;
         if let Some(slot) = module.slots.first() {
             let name = &module.tensors[slot.tensor.index()].name;
@@ -46,11 +51,15 @@ impl<'a> Workload<'a> {
         let made = emit_expander(&lowered.program.verified(), names).map_err(|fault| {
             Diagnostic::error(codes::NOT_EMITTED, "the workload has no expander").note(fault.to_string())
         })?;
+        let expander = match expansion {
+            Expansion::Bytecode => ("program.inc", bytecode(lowered.program.as_bytes())),
+            Expansion::Loops | Expansion::Table(_) => ("expander.inc", made.translation_unit),
+        };
         Ok(Workload {
             module,
             functions,
             lowered,
-            expander: made.translation_unit,
+            expander,
             values: all("value", &module.params, |of| &of.name),
             tables: all("table", &module.tables, |of| &of.name),
         })
@@ -155,6 +164,27 @@ impl<'a> Workload<'a> {
         }
     }
 
+    /// The function that is the body of a kernel.
+    pub(super) fn function(&self, kernel: u32) -> Option<FuncId> {
+        self.functions.get(kernel as usize).copied().flatten()
+    }
+
+    /// A table, as users call it and as an array of a launch.
+    pub(super) fn table(&self, id: TableId) -> (String, String) {
+        let name = &self.tables[id.index()];
+        let text = format!("IntArray{{l.{name}.data(), l.{name}.size(), IntType::i64}}");
+        (self.module.tables[id.index()].name.clone(), text)
+    }
+
+    /// Compares values with those of the launch whose tasks are in a table.
+    pub(super) fn is_made_for(&self, out: &mut Writer, table: &LaunchTable) {
+        for ((param, name), value) in self.module.params.iter().zip(&self.values).zip(&table.params) {
+            let Some(Const::Int(value)) = value else { continue };
+            let value = int(i64::try_from(*value).unwrap_or_default());
+            out.line(format!("in.is_generated_for({}, l.{name}, {value});", quoted(&param.name)));
+        }
+    }
+
     /// The functions that generate tasks, count them and hand them over.
     pub(super) fn generate(&self, out: &mut Writer) {
         out.line("// The tasks of an AICPU.");
@@ -244,6 +274,32 @@ impl<'a> Workload<'a> {
     }
 }
 
+/// The program of a workload as constants, and the function that stands in place of an expander.
+fn bytecode(program: &[u8]) -> String {
+    let mut out = Writer::default();
+    out.line("// The program of the workload, which AICPUs interpret. Emitted by PTO-WSP; do not edit.");
+    out.line("#include \"pto/wsp/backend/npu/bytecode.hpp\"");
+    out.line("");
+    out.open("static const std::uint32_t wsp_program[] = {");
+    // Names at the end need not fill a word.
+    let word = |of: &[u8]| of.iter().rev().fold(0u32, |word, byte| word << 8 | u32::from(*byte));
+    let words: Vec<String> = program.chunks(4).map(|of| format!("{:#x}", word(of))).collect();
+    words.chunks(12).for_each(|line| out.line(format!("{},", line.join(", "))));
+    out.close("};");
+    out.line("");
+    out.open(
+        "extern \"C\" int wsp_expand(const pto::wsp::backend::npu::Launch* launch, const pto::wsp::backend::npu::DispatchConfig* config, \
+         const pto::wsp::backend::npu::Sink* sink, pto::wsp::backend::npu::Outcome* outcome) {",
+    );
+    out.line("const auto* program = reinterpret_cast<const std::uint8_t*>(wsp_program);");
+    let size = program.len();
+    out.line(format!(
+        "return pto::wsp::backend::npu::interpret(program, {size}, launch, config, sink, outcome);"
+    ));
+    out.close("}");
+    out.finish()
+}
+
 fn operation(op: BinOp, a: &str, b: &str) -> String {
     match op.is_comparison() || matches!(op, BinOp::And | BinOp::Or) {
         true => format!("std::int64_t{{{}}}", binary(op, ScalarTy::I64, a, b)),
@@ -257,7 +313,7 @@ fn int(n: i64) -> String {
 }
 
 /// An array of at least one element.
-fn list(out: &mut Writer, ty: &str, name: &str, none: &str, of: impl Iterator<Item = String>) {
+pub(super) fn list(out: &mut Writer, ty: &str, name: &str, none: &str, of: impl Iterator<Item = String>) {
     let all: Vec<String> = of.collect();
     let text = if all.is_empty() { none.to_owned() } else { all.join(", ") };
     out.line(format!("{ty} {name}[] = {{{text}}};"));

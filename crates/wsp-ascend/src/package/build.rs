@@ -2,7 +2,7 @@
 
 use super::kernels::Task;
 use crate::kernels::Chip;
-use crate::writer::Writer;
+use wsp_backend::PackagePart;
 
 /// `main.cpp`: the program of the host.
 pub(super) fn main() -> String {
@@ -38,53 +38,101 @@ pub(super) fn main() -> String {
 }
 
 /// `CMakeLists.txt`.
-pub(super) fn cmake(chip: Chip, tasks: &[Task<'_>]) -> String {
-    let mut out = Writer::default();
-    out.line("# Emitted by PTO-WSP; do not edit.");
-    out.line("#");
-    out.line("#   cmake -S . -B b -DPTO_HOST=ON && cmake --build b && b/run --inputs x.npz --outputs y.npz");
-    out.line("#");
-    out.line("# Without cmake:");
-    out.line(format!(
-        "#   g++ -std=c++17 -O1 -pthread -DPTO_PLATFORM={} -DWSP_ONE_FILE -I. -Iinclude -Ihost main.cpp orchestration.cpp aicore_dispatch.cpp -o run",
-        chip.name()
-    ));
-    out.line("cmake_minimum_required(VERSION 3.16)");
-    out.line("project(package CXX)");
-    out.line("set(CMAKE_CXX_STANDARD 17)");
-    out.line("set(CMAKE_CXX_STANDARD_REQUIRED ON)");
-    out.line("set(CMAKE_CXX_EXTENSIONS OFF)");
-    out.line("option(PTO_HOST \"build for simulated cores of the host\" OFF)");
-    out.line("set(PTO_ISA_ROOT \"\" CACHE PATH \"the folder of PTO-ISA, with include/pto\")");
-    out.line("set(PTO_ISA_VERSION \"\" CACHE STRING \"the version of PTO-ISA as 100 * major + minor, which files compare with theirs\")");
-    out.line("if(PTO_ISA_VERSION)");
-    out.line("  add_compile_definitions(PTO_ISA_VERSION=${PTO_ISA_VERSION})");
-    out.line("endif()");
-    out.line("set(KERNELS");
-    for task in tasks {
-        out.line(format!("    {}", task.source.name));
+///
+/// A package with the program of a workload links the interpreter; a part of one has nothing for a host.
+pub(super) fn cmake(chip: Chip, tasks: &[Task<'_>], links_device: bool, part: PackagePart) -> String {
+    let mut out = String::from("# Emitted by PTO-WSP; do not edit.\n");
+    let (define, file, links) = match links_device {
+        true => (" -DWSP_DEVICE_LIB=LIB", " LIB -Wl,--gc-sections", " ${WSP_DEVICE_LIB} -Wl,--gc-sections"),
+        false => ("", "", ""),
+    };
+    let (has_host, chip) = (part == PackagePart::Whole, chip.name());
+    if has_host {
+        out += &HOST_LINES.replace("@DEFINE", define).replace("@CHIP", chip).replace("@FILE", file);
     }
-    out.line(")");
-    out.line("if(PTO_HOST)");
-    out.line("  if(NOT CMAKE_BUILD_TYPE)");
-    out.line("    set(CMAKE_BUILD_TYPE Release)");
-    out.line("  endif()");
-    out.line("  set(CMAKE_CXX_FLAGS_RELEASE \"-O1\")");
-    out.line("  find_package(Threads REQUIRED)");
-    out.line("  add_executable(run main.cpp orchestration.cpp aicore_dispatch.cpp)");
-    out.line("  target_include_directories(run PRIVATE . include host)");
-    out.line(format!("  target_compile_definitions(run PRIVATE PTO_PLATFORM={} WSP_ONE_FILE)", chip.name()));
-    out.line("  target_link_libraries(run PRIVATE Threads::Threads)");
-    out.line("else()");
-    out.line("  if(NOT EXISTS \"${PTO_ISA_ROOT}/include/pto/pto-inst.hpp\")");
-    out.line("    message(FATAL_ERROR \"PTO_ISA_ROOT names no folder with include/pto/pto-inst.hpp; give it with -DPTO_ISA_ROOT=FOLDER, or build for the host with -DPTO_HOST=ON\")");
-    out.line("  endif()");
-    out.line("  add_library(orchestration SHARED orchestration.cpp)");
-    out.line("  target_include_directories(orchestration PRIVATE . include)");
-    out.line("  foreach(kernel ${KERNELS})");
-    out.line("    add_library(${kernel} OBJECT kernels/${kernel}.cpp)");
-    out.line("    target_include_directories(${kernel} PRIVATE ${PTO_ISA_ROOT}/include)");
-    out.line("  endforeach()");
-    out.line("endif()");
-    out.finish()
+    if links_device {
+        out += LIBRARY_LINES;
+    }
+    out += HEAD;
+    if has_host {
+        out += "option(PTO_HOST \"build for simulated cores of the host\" OFF)\n";
+    }
+    if links_device {
+        out += LIBRARY;
+    }
+    out += "set(KERNELS\n";
+    for task in tasks {
+        out += &format!("    {}\n", task.source.name);
+    }
+    out += ")\n";
+    let device = match links_device {
+        true => DEVICE.replace(
+            "foreach(kernel ",
+            &format!("target_link_libraries(orchestration PRIVATE{links})\nforeach(kernel "),
+        ),
+        false => DEVICE.to_owned(),
+    };
+    if !has_host {
+        return out + &device;
+    }
+    out += &HOST.replace("@CHIP", chip).replace("@LINKS", links);
+    out += "else()\n";
+    let isa = "give it with -DPTO_ISA_ROOT=FOLDER";
+    let device = device.replace(isa, &format!("{isa}, or build for the host with -DPTO_HOST=ON"));
+    device.lines().for_each(|line| out += &format!("  {line}\n"));
+    out + "endif()\n"
 }
+
+const HOST_LINES: &str = "#
+#   cmake -S . -B b -DPTO_HOST=ON@DEFINE && cmake --build b && b/run --inputs x.npz --outputs y.npz
+#
+# Without cmake:
+#   g++ -std=c++17 -O1 -pthread -DPTO_PLATFORM=@CHIP -DWSP_ONE_FILE -I. -Iinclude -Ihost main.cpp orchestration.cpp aicore_dispatch.cpp@FILE -o run
+";
+
+const LIBRARY_LINES: &str = "#
+# LIB is libwsp_device.a, the interpreter of the program, for where the package runs. From the source of PTO-WSP:
+#   cargo rustc -p wsp-device --lib --profile device --crate-type staticlib --features panic-handler
+";
+
+const HEAD: &str = "cmake_minimum_required(VERSION 3.16)
+project(package CXX)
+set(CMAKE_CXX_STANDARD 17)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(PTO_ISA_ROOT \"\" CACHE PATH \"the folder of PTO-ISA, with include/pto\")
+set(PTO_ISA_VERSION \"\" CACHE STRING \"the version of PTO-ISA as 100 * major + minor, which files compare with theirs\")
+if(PTO_ISA_VERSION)
+  add_compile_definitions(PTO_ISA_VERSION=${PTO_ISA_VERSION})
+endif()
+";
+
+const LIBRARY: &str = "set(WSP_DEVICE_LIB \"\" CACHE FILEPATH \"libwsp_device.a\")
+if(NOT EXISTS \"${WSP_DEVICE_LIB}\")
+  message(FATAL_ERROR \"WSP_DEVICE_LIB names no file; give the interpreter with -DWSP_DEVICE_LIB=FOLDER/libwsp_device.a\")
+endif()
+get_filename_component(WSP_DEVICE_LIB \"${WSP_DEVICE_LIB}\" ABSOLUTE)
+";
+
+const HOST: &str = "if(PTO_HOST)
+  if(NOT CMAKE_BUILD_TYPE)
+    set(CMAKE_BUILD_TYPE Release)
+  endif()
+  set(CMAKE_CXX_FLAGS_RELEASE \"-O1\")
+  find_package(Threads REQUIRED)
+  add_executable(run main.cpp orchestration.cpp aicore_dispatch.cpp)
+  target_include_directories(run PRIVATE . include host)
+  target_compile_definitions(run PRIVATE PTO_PLATFORM=@CHIP WSP_ONE_FILE)
+  target_link_libraries(run PRIVATE@LINKS Threads::Threads)
+";
+
+const DEVICE: &str = "if(NOT EXISTS \"${PTO_ISA_ROOT}/include/pto/pto-inst.hpp\")
+  message(FATAL_ERROR \"PTO_ISA_ROOT names no folder with include/pto/pto-inst.hpp; give it with -DPTO_ISA_ROOT=FOLDER\")
+endif()
+add_library(orchestration SHARED orchestration.cpp)
+target_include_directories(orchestration PRIVATE . include)
+foreach(kernel ${KERNELS})
+  add_library(${kernel} OBJECT kernels/${kernel}.cpp)
+  target_include_directories(${kernel} PRIVATE ${PTO_ISA_ROOT}/include)
+endforeach()
+";

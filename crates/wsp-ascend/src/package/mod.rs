@@ -20,9 +20,9 @@ mod workload;
 use crate::kernels::{Chip, codes, emit_kernel, files};
 use crate::orchestration::{self, Made};
 use crate::{expander, host, runtime_headers};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use wsp_backend::codes::NO_FILES;
-use wsp_backend::{ArrayForm, EmitOptions, Emitted, KvLayout, MANIFEST, Package};
+use wsp_backend::{ArrayForm, EmitOptions, Emitted, Expansion, KvLayout, MANIFEST, Package, PackagePart};
 use wsp_core::{DType, FuncId, ParamId, TensorId};
 use wsp_diag::{Diagnostic, Diagnostics};
 use wsp_ir::{Const, Consumer, Dim, Elem, ExprKind, Module, ParamSource, Storage, into_verified};
@@ -50,7 +50,12 @@ pub(crate) fn emit(
     let elems = elements(plan, options);
     let known = Known { params: &params, elems: &elems };
     let (made, notes) = kernels_of(plan, &reached, known, chip)?;
-    let text = orchestration::emit(plan, known, &made, source.workload.as_ref()).map_err(Diagnostics)?;
+    let table = match &options.expansion {
+        Expansion::Table(table) => Some(table),
+        Expansion::Loops | Expansion::Bytecode => None,
+    };
+    let text =
+        orchestration::emit(plan, known, &made, source.workload.as_ref(), table).map_err(Diagnostics)?;
     let tasks = kernels::tasks(&made).map_err(Diagnostics)?;
     let mut package = Package::default();
     let mut add = |path: &str, text: String| package.files.push((PathBuf::from(path), text.into_bytes()));
@@ -68,11 +73,15 @@ pub(crate) fn emit(
     add("aicore_dispatch.cpp", kernels::dispatch(&tasks));
     add("program.hpp", text.header);
     add("orchestration.cpp", text.source);
-    if let Some(workload) = &source.workload {
-        add("expander.inc", workload.expander.clone());
+    if let Some((path, text)) = text.included {
+        add(path, text);
     }
     add("main.cpp", build::main());
-    add("CMakeLists.txt", build::cmake(chip, &tasks));
+    let links_device = options.expansion == Expansion::Bytecode;
+    add("CMakeLists.txt", build::cmake(chip, &tasks, links_device, options.part));
+    if let Some((path, text)) = crate::header_of(&options.expansion) {
+        add(&format!("include/{path}"), text.to_owned());
+    }
     let headers = [expander::HEADERS, crate::HEADERS, runtime_headers::EXECUTOR, runtime_headers::HOST_RUN];
     for (path, text) in headers.into_iter().flatten() {
         add(&format!("include/{path}"), text.to_owned());
@@ -80,12 +89,33 @@ pub(crate) fn emit(
     for (path, text) in host::FILES {
         add(&format!("host/{path}"), text.to_owned());
     }
+    package.files.retain(|(path, _)| is_of(options.part, path));
     let manifest = manifest::text(&plan.module, target, &params, &elems, &package);
+    package.links_device = links_device;
     package.files.push((PathBuf::from(MANIFEST), manifest.into_bytes()));
     let mut found = plan.notes.clone();
     found.extend(notes);
     found.extend(source.notes.iter().cloned());
     Ok(Emitted { package, notes: found })
+}
+
+/// Whether a file belongs to a part of a package.
+fn is_of(part: PackagePart, path: &Path) -> bool {
+    match part {
+        PackagePart::Whole => true,
+        PackagePart::Metadata => {
+            ["kernel_list.h", "kernel_ids.h", "task_abi.h"].iter().any(|own| path == Path::new(own))
+        }
+        PackagePart::Device => {
+            !path.starts_with("host") && path != Path::new("main.cpp") && !is_of_host(path)
+        }
+    }
+}
+
+/// Whether a header runs the executor on a host.
+fn is_of_host(path: &Path) -> bool {
+    path.strip_prefix("include")
+        .is_ok_and(|path| runtime_headers::HOST_RUN.paths().iter().any(|own| path == Path::new(own)))
 }
 
 /// The kernels that tasks call, or that descriptors reach.

@@ -2,6 +2,7 @@
 
 use crate::orchestration::Workload;
 use std::borrow::Cow;
+use wsp_backend::Expansion;
 use wsp_backend::codes::NO_FILES;
 use wsp_core::ParamId;
 use wsp_diag::{Diagnostic, Diagnostics, Severity};
@@ -22,17 +23,26 @@ pub(crate) struct Source<'a> {
 
 impl<'a> Source<'a> {
     /// A program of spaces.
-    pub(crate) fn spaces(plan: &'a LoweredPlan) -> Source<'a> {
-        Source { plan: Cow::Borrowed(plan), workload: None, notes: super::unheeded(plan) }
+    ///
+    /// # Errors
+    /// It has no bytecode.
+    pub(crate) fn spaces(plan: &'a LoweredPlan, expansion: &Expansion) -> Result<Source<'a>, Diagnostic> {
+        if *expansion == Expansion::Bytecode {
+            let message = "generators of a program of spaces have no bytecode";
+            return Err(Diagnostic::error(NO_FILES, message)
+                .note("AICPUs interpret programs of workloads (`.wsp`)")
+                .help("write the package with loops, or with the tasks of a launch: `--expand table`"));
+        }
+        Ok(Source { plan: Cow::Borrowed(plan), workload: None, notes: super::unheeded(plan) })
     }
 
     /// A workload.
     ///
     /// # Errors
     /// Its kernels have no bodies; it has no program for AICPUs.
-    pub(crate) fn workload(plan: &'a WorkloadPlan) -> Result<Source<'a>, Diagnostics> {
+    pub(crate) fn workload(plan: &'a WorkloadPlan, expansion: &Expansion) -> Result<Source<'a>, Diagnostics> {
         let Some(library) = &plan.library else { return Err(without_bodies(plan).into()) };
-        let workload = Workload::new(plan, &library.functions)?;
+        let workload = Workload::new(plan, &library.functions, expansion)?;
         let mut notes = plan.schedule.notes.clone();
         notes.extend_from_slice(workload.notes());
         notes.extend(unheeded(plan));

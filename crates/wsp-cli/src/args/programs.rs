@@ -1,8 +1,8 @@
 //! `wsp check`, `wsp plan`, `wsp asm`, `wsp emit`, `wsp disasm`, `wsp explain`, `wsp doctor` and `wsp targets`.
 
 use super::values::{
-    EmitStage, Setting, Stage, emit_stage, emitted, folder, kept_folder, named_file, number, runnable,
-    setting, stage, target,
+    EmitExpand, EmitStage, Setting, Stage, Words, emit_stage, emitted, folder, kept_folder, named_file,
+    number, runnable, setting, stage, target, words,
 };
 use super::{DataArgs, LaunchArgs};
 use clap::Args;
@@ -156,7 +156,7 @@ pub(crate) struct EmitArgs {
     /// The program (`.pto`), or the task graph (`.tg`, `.ptog`)
     pub(crate) file: PathBuf,
 
-    /// What is written: of a program a package, or kernels alone; of a task graph its graphs [package, or graphs]
+    /// What is written: of a program a package, of that what is known of its kernels (metadata) or what runs on a device, or kernels alone; of a task graph its graphs [package, or graphs]
     #[arg(long, value_name = "STAGE", value_parser = emit_stage)]
     pub(crate) stage: Option<EmitStage>,
 
@@ -188,10 +188,29 @@ pub(crate) struct EmitArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) schedule: Option<String>,
 
+    /// Of packages: what generates the tasks [loops]
+    #[arg(long, value_parser = words(EXPANSIONS))]
+    pub(crate) expand: Option<EmitExpand>,
+
     /// Of packages: arrays like those of its launches, whose element types and extents kernels are made for
     #[command(flatten)]
     pub(crate) data: DataArgs,
 }
+
+/// What generates the tasks of packages.
+const EXPANSIONS: Words<EmitExpand> = &[
+    ("loops", EmitExpand::Loops, "Loops of C++"),
+    (
+        "bytecode",
+        EmitExpand::Bytecode,
+        "The program of a workload, which AICPUs interpret with libwsp_device.a",
+    ),
+    (
+        "table",
+        EmitExpand::Table,
+        "Nothing: the package holds the tasks of one launch, whose arrays are given",
+    ),
+];
 
 /// `wsp disasm`.
 #[derive(Args, Debug)]

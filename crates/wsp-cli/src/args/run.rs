@@ -64,7 +64,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", value_parser = number::<u16>(1..=1024))]
     pub(crate) aicpus: Option<u16>,
 
-    /// Who makes the tasks of a workload [with --aicpus: bytecode, else host]
+    /// Who makes the tasks of a workload [with --aicpus: bytecode, else host]; of a package, workload or `.pto` program [loops]
     #[arg(long, value_parser = words(EXPAND))]
     pub(crate) expand: Option<Expand>,
 
@@ -92,6 +92,8 @@ const EXPAND: Words<Expand> = &[
         Expand::Bytecode,
         "AICPUs, which the host hands a program (one AICPU, unless --aicpus says otherwise)",
     ),
+    ("loops", Expand::Loops, "Loops that were compiled: of packages (--target ascend_host)"),
+    ("table", Expand::Table, "A table of this launch's tasks: of packages (--target ascend_host)"),
 ];
 
 impl RunArgs {

@@ -185,23 +185,45 @@ pub(super) fn emitted(text: &str) -> Result<&'static Target, String> {
 pub(crate) enum EmitStage {
     /// A program that is built by itself.
     Package,
+    /// What is known of the kernels of a package.
+    Metadata,
+    /// What of a package runs on a device.
+    Device,
     /// Task graphs.
     Graphs,
     /// Kernels.
     Kernels,
 }
 
+/// What generates the tasks of a package.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum EmitExpand {
+    /// Loops of C++.
+    Loops,
+    /// The program of a workload.
+    Bytecode,
+    /// Nothing: they are those of one launch.
+    Table,
+}
+
+/// The stages of `wsp emit`.
+const STAGES: [(&str, EmitStage); 5] = [
+    ("package", EmitStage::Package),
+    ("kernels", EmitStage::Kernels),
+    ("metadata", EmitStage::Metadata),
+    ("graphs", EmitStage::Graphs),
+    ("device", EmitStage::Device),
+];
+
 /// A stage of `wsp emit`.
 pub(super) fn emit_stage(text: &str) -> Result<EmitStage, String> {
-    match text {
-        "package" => Ok(EmitStage::Package),
-        "graphs" => Ok(EmitStage::Graphs),
-        "kernels" => Ok(EmitStage::Kernels),
-        _ => Err(match wsp_diag::did_you_mean(text, ["package", "graphs", "kernels"]) {
+    let found = STAGES.iter().find(|(name, _)| *name == text);
+    found.map(|(_, stage)| *stage).ok_or_else(|| {
+        match wsp_diag::did_you_mean(text, STAGES.iter().map(|(name, _)| *name)) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => "the stages are `package`, `graphs` and `kernels`".to_owned(),
-        }),
-    }
+            None => "the stages are `package`, `kernels`, `metadata`, `graphs` and `device`".to_owned(),
+        }
+    })
 }
 
 /// A stage of `wsp asm --emit`.

@@ -6,14 +6,16 @@ use super::kind::{Kind, wrong_kind};
 use super::options::refused;
 use super::workload::{ArraysFor, planned, read_arrays};
 use super::{Outcome, Session, data, launch_options, named, refuse, unit};
-use crate::args::{DataArgs, EmitArgs, EmitStage, LaunchArgs};
-use crate::engine::Purpose;
+use crate::args::{DataArgs, EmitArgs, EmitExpand, EmitStage, LaunchArgs};
+use crate::engine::{Purpose, table};
 use crate::files::{Output, keep, place, read_source};
 use pto_wsp::{codes, registry};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
-use wsp_backend::{ArrayForm, EmitOptions, Emitted, KernelsSource, Package};
+use wsp_backend::{
+    Args, ArrayForm, EmitOptions, Emitted, Expansion, KernelsSource, KvLayout, Package, PackagePart,
+};
 use wsp_diag::Diagnostic;
 use wsp_ordered::OrderedMap;
 use wsp_plan::{Array, Arrays, KernelFile, PlanSource};
@@ -22,7 +24,13 @@ use wsp_plan::{Array, Arrays, KernelFile, PlanSource};
 pub(super) fn emit(session: &mut Session, args: &EmitArgs) -> Result<Outcome, Vec<Diagnostic>> {
     let kind = Kind::of(&args.file);
     let stage = args.stage.unwrap_or(if has_package(kind) { EmitStage::Package } else { EmitStage::Graphs });
-    if stage != EmitStage::Package {
+    let part = match stage {
+        EmitStage::Package => Some(PackagePart::Whole),
+        EmitStage::Metadata => Some(PackagePart::Metadata),
+        EmitStage::Device => Some(PackagePart::Device),
+        EmitStage::Graphs | EmitStage::Kernels => None,
+    };
+    if part.is_none() {
         let data = &args.data;
         let given = [
             ("--schedule", args.schedule.is_some()),
@@ -32,12 +40,14 @@ pub(super) fn emit(session: &mut Session, args: &EmitArgs) -> Result<Outcome, Ve
             ("--generate", data.generate.is_some()),
             ("--seed", data.seed.is_some()),
             ("--allow-unused", data.allow_unused),
+            ("--expand", args.expand.is_some()),
         ];
         refuse(&given, "is for packages, of `.pto` and `.wsp` programs").map_err(|fault| vec![fault])?;
     }
     let emitted = match stage {
-        EmitStage::Package if kind == Kind::Workload => workload(session, args)?,
-        EmitStage::Package => package(session, args)?,
+        EmitStage::Package | EmitStage::Metadata | EmitStage::Device => {
+            packaged(session, args, kind, part.unwrap_or_default())?
+        }
         EmitStage::Graphs => {
             if has_package(kind) {
                 let name = args.file.display();
@@ -66,6 +76,16 @@ pub(super) fn emit(session: &mut Session, args: &EmitArgs) -> Result<Outcome, Ve
     Ok(Outcome::Done)
 }
 
+/// A package, or a part of one.
+fn packaged(
+    session: &mut Session,
+    args: &EmitArgs,
+    kind: Kind,
+    part: PackagePart,
+) -> Result<Emitted, Vec<Diagnostic>> {
+    if kind == Kind::Workload { workload(session, args, part) } else { package(session, args, part) }
+}
+
 /// Whether programs of a kind have packages.
 fn has_package(kind: Kind) -> bool {
     matches!(kind, Kind::Program | Kind::Workload)
@@ -81,6 +101,11 @@ fn refuse_of_others(args: &EmitArgs) -> Result<(), Vec<Diagnostic>> {
     refuse(&given, "is not for packages").map_err(|fault| vec![fault])
 }
 
+/// The arrays of a launch: their forms alone, where the package does not hold its tasks.
+fn of_launch(args: &EmitArgs) -> DataArgs {
+    DataArgs { forms: args.expand != Some(EmitExpand::Table), ..args.data.clone() }
+}
+
 /// What a package depends on of arrays.
 fn forms(arrays: &Arrays) -> Vec<ArrayForm> {
     let form = |(name, array): (&String, &Array)| ArrayForm {
@@ -91,16 +116,37 @@ fn forms(arrays: &Arrays) -> Vec<ArrayForm> {
     arrays.iter().map(form).collect()
 }
 
+/// What generates the tasks; `given` are the arguments of a launch, where there are some, and how pages lie in them.
+fn expansion(
+    args: &EmitArgs,
+    plan: &PlanSource,
+    given: Option<(&Args, KvLayout)>,
+) -> Result<Expansion, Vec<Diagnostic>> {
+    Ok(match (args.expand, given) {
+        (None | Some(EmitExpand::Loops), _) => Expansion::Loops,
+        (Some(EmitExpand::Bytecode), _) => Expansion::Bytecode,
+        (Some(EmitExpand::Table), Some((given, layout))) => Expansion::Table(table(plan, given, layout)?),
+        (Some(EmitExpand::Table), None) => {
+            let message = "`--expand table` needs the launch whose tasks the package holds";
+            return Err(vec![
+                Diagnostic::error(codes::OPTION_OF_OTHERS, message)
+                    .help("give its arrays, `--inputs FILE.npz`, or make some up: `--generate`"),
+            ]);
+        }
+    })
+}
+
 /// A workload as a package.
-fn workload(session: &mut Session, args: &EmitArgs) -> Result<Emitted, Vec<Diagnostic>> {
+fn workload(session: &mut Session, args: &EmitArgs, part: PackagePart) -> Result<Emitted, Vec<Diagnostic>> {
     refuse_of_others(args)?;
     let source = session.read_workload(&args.file, &[])?;
     let (plan, set) = planned(&source, &args.set, args.schedule.as_deref(), None)?;
-    let mut emit = EmitOptions { target: Some(args.target), set, ..EmitOptions::default() };
-    let data = DataArgs { forms: true, ..args.data.clone() };
+    let mut emit = EmitOptions { target: Some(args.target), set, part, ..EmitOptions::default() };
+    let (data, mut given) = (of_launch(args), None);
     if data.names_arrays() || data.generate.is_some() {
-        let given = read_arrays(&source, &plan, &data, emit.set.clone(), ArraysFor::Run)?;
-        emit.arrays = forms(&given.args.arrays);
+        let read = read_arrays(&source, &plan, &data, emit.set.clone(), ArraysFor::Run)?;
+        emit.arrays = forms(&read.args.arrays);
+        given = Some(read.args);
     }
     let is_own = |name: &str| {
         let library = plan.library.as_ref().map(|of| &of.plan.module);
@@ -115,31 +161,36 @@ fn workload(session: &mut Session, args: &EmitArgs) -> Result<Emitted, Vec<Diagn
         ]);
     }
     emit.set.retain(|(name, _)| !is_own(name));
-    Ok(registry().emit(&plan.into(), &emit)?)
+    let plan = PlanSource::from(plan);
+    let given = given.as_ref().map(|given| (given, KvLayout::default()));
+    emit.expansion = expansion(args, &plan, given)?;
+    Ok(registry().emit(&plan, &emit)?)
 }
 
 /// A program of spaces as a package.
-fn package(session: &mut Session, args: &EmitArgs) -> Result<Emitted, Vec<Diagnostic>> {
+fn package(session: &mut Session, args: &EmitArgs, part: PackagePart) -> Result<Emitted, Vec<Diagnostic>> {
     refuse_of_others(args)?;
     let launch =
         LaunchArgs { set: args.set.clone(), schedule: args.schedule.clone(), isa: None, engine: None };
     let module = session.launched(&args.file, &launch)?;
     let options = launch_options(&launch, 0);
-    let data = DataArgs { forms: true, ..args.data.clone() };
-    let (mut arrays, mut layout) = (Vec::new(), options.layout);
+    let data = of_launch(args);
+    let (mut given, mut layout) = (None, options.layout);
     if data.names_arrays() || data.generate.is_some() {
         let data = data::load(session, &module, &data, &launch)?;
         layout = data.layout;
-        arrays = forms(&data.arrays);
+        given = Some(Args { arrays: data.arrays, values: options.set.clone(), ..Args::default() });
     }
+    let plan = PlanSource::from(wsp_plan::lower(&module, &options.compile())?);
     let emit = EmitOptions {
         target: Some(args.target),
+        part,
         set: options.set.clone(),
-        arrays,
+        arrays: given.as_ref().map(|given| forms(&given.arrays)).unwrap_or_default(),
         layout,
+        expansion: expansion(args, &plan, given.as_ref().map(|given| (given, layout)))?,
         ..EmitOptions::default()
     };
-    let plan = PlanSource::from(wsp_plan::lower(&module, &options.compile())?);
     Ok(registry().emit(&plan, &emit)?)
 }
 

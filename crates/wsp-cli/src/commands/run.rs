@@ -66,7 +66,9 @@ fn refuse_unit_options(args: &RunArgs) -> Result<(), Vec<Diagnostic>> {
 /// Runs a `.pto` program.
 fn program(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<Diagnostic>> {
     let module = session.launched(&args.file, &args.launch)?;
-    options::refuse(&[("--expand", args.expand.is_some())], options::OF_WORKLOADS)
+    let is_package = args.target.is_some_and(|target| target.platform != Platform::Cpu);
+    let expand = ("--expand", args.expand.is_some() && !is_package);
+    options::refuse(&[expand], "is for workloads (`.wsp`), and for packages (`--target ascend_host`)")
         .map_err(|fault| vec![fault])?;
     let outputs = Outputs::of(args, &session.source_files())?;
     let check = args.wants_check(true);
@@ -78,7 +80,7 @@ fn program(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<Diagnos
         check_allowed(&args.allow_unwritten, &data::output_names(&module, &engine::outputs(&module)?))?;
     }
     session.refuse_denied()?;
-    if args.target.is_some_and(|target| target.platform != Platform::Cpu) {
+    if is_package {
         let why = "has no meaning there: kernels of a package are C++";
         super::refuse_machine_options(&args.launch, why).map_err(|fault| vec![fault])?;
     }
@@ -87,6 +89,7 @@ fn program(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<Diagnos
     options.recording = recording;
     options.trace = args.trace.is_some();
     options.aicpus = args.aicpus.unwrap_or(0);
+    options.expand = args.expand.unwrap_or_default();
     options.replay = replay::order(session, args, key_of_program(&module))?;
     let cached = cached::find(session, args.cache.as_ref(), options.engine, &options.compile())?;
     options.code = cached::code(cached.as_ref());

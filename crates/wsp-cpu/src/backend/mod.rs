@@ -9,6 +9,7 @@ use crate::defaults::check_defaults;
 use crate::tg::{TgKernels, check_unit, codes as tg_codes};
 use crate::workload::{KernelRegistry, codes as workload_codes};
 use spaces::SpaceProgram;
+pub(crate) use spaces::param_value;
 use std::borrow::Cow;
 use std::sync::Arc;
 use unit::UnitProgram;

@@ -11,8 +11,8 @@ use crate::stats::{Outcome, RunStats};
 use std::sync::Arc;
 use std::time::Duration;
 use wsp_backend::{
-    Advance, Args, Explanation, GraphListing, GraphOptions, Growth, Prepared, Recording, RunError,
-    RunOptions, Simulated, SpaceOptions, StartOrder, Stats,
+    Advance, Args, Expand, Explanation, GraphListing, GraphOptions, Growth, LaunchTable, Prepared, Recording,
+    RunError, RunOptions, Simulated, SpaceOptions, StartOrder, Stats,
 };
 use wsp_diag::Diagnostic;
 use wsp_kernel::{Engine, Mode, Value};
@@ -45,6 +45,7 @@ impl SpaceProgram {
     /// Options that have no effect on this program.
     fn launch_options(&self, args: &Args, options: &RunOptions) -> Result<LaunchOptions, RunError> {
         options.check(ProgramKind::Spaces)?;
+        refuse("a program of spaces", &[("expand", options.workload.expand != Expand::Usual)])?;
         if options.spaces != SpaceOptions::default() && self.program.lowered().module.caches.is_empty() {
             let fault = Diagnostic::error(BAD_OPTION, "option `kv_layout` has no meaning: there is no cache");
             return Err(RunError::Refused(fault.help("leave it out").into()));
@@ -127,6 +128,12 @@ impl wsp_backend::Program for SpaceProgram {
         let simulated = self.program.simulate(&args.arrays, &launch, machine);
         let (listing, simulation, aicpus, notes) = simulated.map_err(refused)?;
         Ok(in_virtual_time(listing, &simulation, aicpus, self.lines(), notes))
+    }
+
+    fn table(&self, args: &Args, options: &RunOptions) -> Result<LaunchTable, RunError> {
+        let launch = self.launch_options(args, options)?;
+        let plan = self.program.plan(&args.arrays, &launch, Capacity::Exact).map_err(refused)?;
+        Ok(plan.table())
     }
 
     fn prepare(&self, args: Args, options: RunOptions) -> Result<Box<dyn Prepared>, RunError> {
@@ -242,7 +249,7 @@ fn told(outcome: Outcome) -> wsp_backend::Outcome {
 }
 
 /// The value of a parameter as the seam has it.
-pub(super) fn param_value(value: Value) -> ParamValue {
+pub(crate) fn param_value(value: Value) -> ParamValue {
     match value {
         Value::Bool(b) => ParamValue::Bool(b),
         Value::F32(x) => ParamValue::Float(f64::from(x)),

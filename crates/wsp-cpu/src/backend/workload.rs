@@ -11,8 +11,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use wsp_backend::{
-    Absent, Args, BARRIER_NODE, Detail, Expand, Explanation, GraphListing, GraphOptions, Outcome, Prepared,
-    Recording, RunError, RunOptions, Simulated, StartOrder, Stats, Transferred, WorkloadRunOptions,
+    Absent, Args, BARRIER_NODE, Detail, Expand, Explanation, GraphListing, GraphOptions, LaunchTable,
+    Outcome, Prepared, Recording, RunError, RunOptions, Simulated, StartOrder, Stats, Transferred,
+    WorkloadRunOptions,
 };
 use wsp_diag::Diagnostic;
 use wsp_ir::tg::TgModule;
@@ -50,6 +51,7 @@ impl TaskProgram {
         let WorkloadRunOptions { made_up, absent, data_seed, .. } = &options.workload;
         let makes_none = made_up.is_empty() && *absent != Absent::MadeUp;
         refuse("a run for which nothing is made up", &[("data_seed", *data_seed != 0 && makes_none)])?;
+        refuse("`cpu_sim`, which has no packages", &[("expand", options.workload.expand.is_of_packages())])?;
         if self.program.library().is_none() {
             return Ok(());
         }
@@ -221,6 +223,11 @@ impl wsp_backend::Program for TaskProgram {
     ) -> Result<Transferred, RunError> {
         let inputs = inputs(args, &WorkloadRunOptions::default());
         self.program.transfer(&inputs, aicpus, cancel.map(|flag| &**flag)).map_err(refused)
+    }
+
+    fn table(&self, args: &Args, options: &RunOptions) -> Result<LaunchTable, RunError> {
+        self.check_kind(options)?;
+        self.program.table(&inputs(args, &options.workload), options.cancel.as_deref()).map_err(refused)
     }
 
     fn execute(&self, args: Args, options: RunOptions) -> Result<Outcome, RunError> {

@@ -12,6 +12,7 @@ mod generate;
 mod kept;
 mod patches;
 mod replay;
+mod table;
 
 pub use balance::Balance;
 

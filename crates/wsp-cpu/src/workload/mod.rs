@@ -31,6 +31,7 @@ mod run;
 pub(crate) mod settings;
 mod simulated;
 mod submit;
+mod table;
 mod tables;
 mod tensors;
 mod touch;

@@ -21,7 +21,7 @@ use super::unit::unit;
 use crate::program::Program;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use wsp_backend::{Detail, GraphListing, Transferred};
+use wsp_backend::{Detail, GraphListing, LaunchTable, Transferred};
 use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::Module;
 use wsp_ir::tg::TgModule;
@@ -196,6 +196,19 @@ impl WorkloadProgram {
         self.listing(inputs, &options, |listing, _, _| {
             aicpu::moved(listing.module, listing.schedule, listing.bindings, aicpus, cancel)
         })
+    }
+
+    /// The tasks and what they follow from, as the table of a package.
+    ///
+    /// # Errors
+    /// Wrong values, a fault of the tasks, more of them than a run has, numbers that no descriptor holds.
+    pub(crate) fn table(
+        &self,
+        inputs: &WorkloadInputs,
+        cancel: Option<&AtomicBool>,
+    ) -> Result<LaunchTable, Vec<Diagnostic>> {
+        let options = WorkloadOptions::default();
+        self.listing(inputs, &options, |listing, _, _| super::table::of(listing, cancel))
     }
 
     /// Simulates the workload: no kernel runs, every task takes the cycles that its kernel's `cost` says, and the

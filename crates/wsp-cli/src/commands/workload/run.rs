@@ -59,12 +59,15 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
     let replay = replay::order(session, args, key_of_workload(&source.module))?;
     let mut options = RunOptions { replay, ..options(args, begin, recording) };
     if plan.options.target != CPU_SIM {
-        refuse(
-            &[("--expand", args.expand.is_some())],
-            "is for `cpu_sim`: AICPUs generate the tasks of a package",
-        )
-        .map_err(|fault| vec![fault])?;
+        let host = ("--expand host", args.expand == Some(Expand::Host));
+        refuse(&[host], "is for `cpu_sim`: AICPUs generate the tasks of a package")
+            .map_err(|fault| vec![fault])?;
         options.seed = args.data.seed();
+        options.workload.expand = args.expand.unwrap_or_default();
+        options.workload.aicpus = args.aicpus.unwrap_or(0);
+    } else if let Some(expand) = args.expand.filter(|expand| expand.is_of_packages()) {
+        let name = if expand == Expand::Table { "--expand table" } else { "--expand loops" };
+        refuse(&[(name, true)], "is for packages: `--target ascend_host`").map_err(|fault| vec![fault])?;
     }
     let name = plan.schedule.name.clone();
     // What runs on AICPUs alone tells nothing of the schedule beside its results.
@@ -228,8 +231,8 @@ fn compare(
 fn aicpus(args: &RunArgs) -> (u16, Expand) {
     match (args.aicpus, args.expand) {
         (None, None | Some(Expand::Host)) => (0, Expand::Host),
-        (aicpus, Some(Expand::Bytecode) | None) => (aicpus.unwrap_or(1), Expand::Bytecode),
         (Some(aicpus), Some(Expand::Host)) => (aicpus, Expand::Host),
+        (aicpus, _) => (aicpus.unwrap_or(1), Expand::Bytecode),
     }
 }
 

@@ -51,10 +51,10 @@ pub(crate) fn bytes(
     options: &WorkloadOptions,
 ) -> Result<u64, Vec<Diagnostic>> {
     match options.expand {
-        Expand::Host => {
+        Expand::Host | Expand::Loops | Expand::Table => {
             Ok(listed(module, schedule, bindings, options.cancel.as_deref())?.map_or(0, |list| list.rows))
         }
-        Expand::Bytecode => {
+        Expand::Usual | Expand::Bytecode => {
             let lowered = lower(module, schedule)?;
             dispatch_configs(&lowered, options.aicpus)?;
             let launch = LaunchData::new(&lowered, module, bindings);

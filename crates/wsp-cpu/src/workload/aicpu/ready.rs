@@ -50,12 +50,13 @@ impl ReadyAicpus {
     ) -> Result<ReadyAicpus, Vec<Diagnostic>> {
         let config = settings(schedule, options)?;
         let (source, counters) = match options.expand {
-            Expand::Bytecode => {
+            Expand::Usual | Expand::Bytecode => {
                 let program = AicpuProgram::new(module, schedule, bindings, options.aicpus)?;
                 let tiles = program.expected.tiles();
                 (Source::Program(Box::new(program)), tiles)
             }
-            Expand::Host => (Source::List, 0),
+            // Those of packages are refused before.
+            Expand::Host | Expand::Loops | Expand::Table => (Source::List, 0),
         };
         let config = AicpuConfig { counters, ..config };
         let aicpus =

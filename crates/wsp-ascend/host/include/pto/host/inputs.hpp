@@ -196,6 +196,23 @@ public:
              name + "=" + told(have) + "`");
     }
 
+    // A parameter, or an array, from which the tasks of this package follow.
+    template <typename T>
+    void is_generated_for(const char *name, T have, T made) {
+        if (have == made || (have != have && made != made)) return;
+        is_of_another_launch(std::string("`") + name + "` is " + told(have), told(made));
+    }
+
+    void is_generated_for(const char *name, const npu::IntArray &have, const npu::IntArray &made) {
+        if (have.length != made.length) {
+            return is_of_another_launch(std::string("`") + name + "` has " + told(have.length) + " elements", told(made.length));
+        }
+        for (std::uint64_t at = 0; at < have.length; ++at) {
+            if (have.low(at) == made.low(at)) continue;
+            return is_of_another_launch("element " + told(at) + " of `" + name + "` is " + told(have.low(at)), told(made.low(at)));
+        }
+    }
+
     void has_extent(const npu::Pages &pages, std::size_t dim, std::uint32_t extent) {
         const std::optional<std::uint32_t> have = extent_of(pages, dim);
         if (have && *have != extent) {
@@ -397,6 +414,10 @@ private:
         pages.indices = table_array(pages.tensor_of_indices, of + ".indices", indices);
         pages.last_page_len = table_array(pages.tensor_of_last_page_len, of + ".last_page_len", last);
         pages.lengths = table_array(pages.tensor_of_lengths, of + ".lengths", lengths);
+    }
+
+    void is_of_another_launch(const std::string &have, const std::string &made) {
+        fail(have + ", and the tasks of this package are those of a launch with " + made + ": emit it with the arrays and values of this one, or without `--expand table`");
     }
 
     template <typename T>

@@ -52,6 +52,11 @@ enum SchedTags : std::uint16_t {
     sched_flush_batch = 1 << 1,
     // Passes on the completion of its only predecessor, which has more successors than a row can count.
     sched_relay = 1 << 2,
+    // Boundaries of ordered scopes, of rows that run nothing: a scope begins with a step; another step of the innermost scope
+    // begins; it ends.
+    sched_ordered_begin = 1 << 3,
+    sched_ordered_step = 1 << 4,
+    sched_ordered_end = 1 << 5,
 };
 
 // A task: the header row. What differs in number lies in pools beside the rows, named by begin and count.

@@ -37,6 +37,8 @@ enum class Trap : std::uint8_t {
     unbounded,
     row,
     partition,
+    expression,
+    table,
     stopped,
 };
 
@@ -60,6 +62,8 @@ inline const char* text(Trap trap) {
         case Trap::unbounded: return "stores to a tensor are not bounded by fields of descriptors, so that it has no size";
         case Trap::row: return "a row of an axis that its tables do not have, or whose pointers decrease";
         case Trap::partition: return "tasks lie past the last range of a static partition, or it has more ranges than there are AICPUs";
+        case Trap::expression: return "an expression of the workload has no value: it overflows, divides by 0, or reads outside of its table";
+        case Trap::table: return "the table of tasks, or the program that makes them, is damaged: emit the package again";
         case Trap::stopped: return "the run was ended by what takes the tasks";
     }
     return "";

@@ -200,6 +200,8 @@ enum class FaultKind : std::uint32_t {
     slot = 13,
     // The sink has asked for an end.
     stopped = 14,
+    // Of an interpreted program, any of overflow, division_by_zero and table_index.
+    expression = 15,
 };
 
 struct Fault {
@@ -230,6 +232,8 @@ enum Status : int {
     status_config = 3,
     // A callback that the program needs is missing.
     status_sink = 4,
+    // Of an interpreted program: its bytes are none.
+    status_program = 5,
 };
 
 // What a compiled program begins with. Then follow instructions, axes, kernels and tensors, 8 bytes each, and its pools.

@@ -23,6 +23,7 @@ inline Trap trap_of(FaultKind kind) {
         case FaultKind::steps: return Trap::steps;
         case FaultKind::past_partition: return Trap::partition;
         case FaultKind::priority: return Trap::lossy_conversion;
+        case FaultKind::expression: return Trap::expression;
         case FaultKind::outside:
         case FaultKind::slot:
         case FaultKind::stopped: return Trap::stopped;
@@ -88,7 +89,9 @@ void expand(Expand run, const Launch& launch, const std::uint32_t* functions, co
     };
     Outcome outcome{};
     const int status = run(&launch, &config, &sink, &outcome);
-    if (status != status_done && !s.failed()) s.fail<bool>(status == status_fault ? trap_of(outcome.fault.kind) : Trap::partition);
+    if (status == status_done || s.failed()) return;
+    if (status == status_program) s.fail<bool>(Trap::table);
+    else s.fail<bool>(status == status_fault ? trap_of(outcome.fault.kind) : Trap::partition);
 }
 
 // Hands over the tasks of a task's descriptor, in its turn.
