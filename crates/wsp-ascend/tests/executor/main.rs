@@ -85,6 +85,7 @@ fn every_order_is_one_that_the_tasks_allow() {
 
 /// Sets on threads and changed graphs; in large numbers, and with what watches addresses, where `WSP_CASES` says so.
 #[test]
+#[allow(clippy::disallowed_methods, reason = "cargo xtask deep sets the number of cases")]
 fn sanitizers_are_silent() {
     let cases = std::env::var("WSP_CASES").ok().map(|cases| cases.parse::<u32>().expect("a number"));
     let (sets, images) = cases.map_or((5, 20_000), |cases| (cases.div_ceil(1200), cases));
