@@ -46,7 +46,7 @@ impl Backend for AscendBackend {
         match plan {
             PlanSource::Spaces(_) => Vec::new(),
             PlanSource::Workload(plan) => {
-                Source::workload(plan, &Expansion::Loops).err().map_or_else(Vec::new, |found| found.0)
+                Source::workload(plan, &Expansion::Bytecode).err().map_or_else(Vec::new, |found| found.0)
             }
             PlanSource::Unit(_) => vec![not_a_package(plan.kind())],
         }

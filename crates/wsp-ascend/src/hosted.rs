@@ -85,7 +85,7 @@ impl HostProgram {
         let (plan, workload) = match source {
             PlanSource::Spaces(plan) => (plan.clone(), None),
             PlanSource::Workload(plan) => {
-                (Arc::new(Source::workload(plan, &Expansion::Loops)?.into_plan()), Some(plan.clone()))
+                (Arc::new(Source::workload(plan, &Expansion::Bytecode)?.into_plan()), Some(plan.clone()))
             }
             PlanSource::Unit(_) => return Err(not_a_package(source.kind()).into()),
         };

@@ -14,6 +14,17 @@ use wsp_ir::{BinOp, Const, ScalarTy, UnOp};
 use wsp_plan::ptow::{DispatchPlan, Lowered, lower};
 use wsp_plan::workload::{Functions, WorkloadPlan};
 
+/// What generates the tasks as loops.
+fn loops(lowered: &Lowered) -> Result<String, Diagnostic> {
+    let names = ExpanderNames { namespace: "workload", ..ExpanderNames::default() };
+    let made = emit_expander(&lowered.program.verified(), names);
+    made.map(|made| made.translation_unit).map_err(|fault| {
+        Diagnostic::error(codes::NOT_EMITTED, "the workload has no expander")
+            .note(fault.to_string())
+            .help("write the package with bytecode, or with the tasks of a launch: `--expand bytecode|table`")
+    })
+}
+
 /// A workload that generates the descriptors of a program's kernels.
 pub(crate) struct Workload<'a> {
     module: &'a WorkloadModule,
@@ -47,13 +58,11 @@ impl<'a> Workload<'a> {
                 .into());
         }
         let lowered = lower(module, &plan.schedule)?;
-        let names = ExpanderNames { namespace: "workload", ..ExpanderNames::default() };
-        let made = emit_expander(&lowered.program.verified(), names).map_err(|fault| {
-            Diagnostic::error(codes::NOT_EMITTED, "the workload has no expander").note(fault.to_string())
-        })?;
         let expander = match expansion {
             Expansion::Bytecode => ("program.inc", bytecode(lowered.program.as_bytes())),
-            Expansion::Loops | Expansion::Table(_) => ("expander.inc", made.translation_unit),
+            Expansion::Loops => ("expander.inc", loops(&lowered)?),
+            // The tasks are there.
+            Expansion::Table(_) => ("expander.inc", String::new()),
         };
         Ok(Workload {
             module,
