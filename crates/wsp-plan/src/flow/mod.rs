@@ -18,11 +18,11 @@ use std::cell::Cell;
 use wsp_core::{ChannelId, WorkloadId};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::text::print_expr;
-use wsp_ir::workload::{Block, Channel, IntExpr, NodeKind, Process, WorkloadModule, each_node};
+use wsp_ir::workload::{Block, IntExpr, NodeKind, Process, Workload, WorkloadModule, each_node};
 use wsp_ordered::OrderedMap;
 
 /// Looks at whether to go on, each after 1,024 transfers and iterations: of the pipelines as they are, and of the search for least depths.
-const LOOKS: u32 = 1 << 13;
+const LOOKS: u32 = 1 << 11;
 
 /// What is known of the pipelines of a module.
 #[derive(Debug)]
@@ -87,7 +87,6 @@ pub fn flow(module: &WorkloadModule, set: &[(String, ParamValue)]) -> Option<Flo
         return Some(found);
     }
     let Probe { counts, end } = probe(&reduced, &bindings, &looks);
-    let at = |found: &Flow| found.pipelines.first().map_or(Span::default(), |pipeline| pipeline.span);
     found.verdict = match end {
         End::Ended => Verdict::Ends,
         End::Deadlock { diagnostic, .. } => Verdict::Deadlock(diagnostic),
@@ -95,7 +94,7 @@ pub fn flow(module: &WorkloadModule, set: &[(String, ParamValue)]) -> Option<Flo
         End::Fault => return None,
         End::Slot | End::Long => {
             let why = format!("it takes more than {} transfers", LOOKS * 1024);
-            Verdict::Undecided(Undecided { span: at(&found), why })
+            Verdict::Undecided(Undecided { span: Span::default(), why })
         }
     };
     let ended = matches!(found.verdict, Verdict::Ends);
@@ -138,10 +137,13 @@ impl Flow {
         for (at, pipeline) in self.pipelines.iter().enumerate() {
             let workload = &module.workloads[pipeline.workload.index()];
             let says = match &self.verdict {
+                Verdict::Ends => ": every process ends".to_owned(),
+                Verdict::Deadlock(found) => match &found.primary {
+                    Some(label) if label.span != pipeline.span => String::new(),
+                    _ => ": no process can go on where it runs".to_owned(),
+                },
                 // What is said of all of them is said once.
                 _ if at > 0 => String::new(),
-                Verdict::Ends => ": every process ends".to_owned(),
-                Verdict::Deadlock(_) => ": no process can go on".to_owned(),
                 Verdict::Undecided(found) if found.span == Span::default() => {
                     format!(": undecided, a run tells: {}", found.why)
                 }
@@ -154,23 +156,25 @@ impl Flow {
                 }
             };
             lines.push(format!("pipeline in line {} of `{}`{says}", line(pipeline.span), workload.name));
-            lines.extend(pipeline.channels.iter().map(|channel| channel.line(module, &workload.channels)));
+            lines.extend(pipeline.channels.iter().map(|channel| channel.line(module, workload)));
         }
         lines
     }
 }
 
 impl ChannelFlow {
-    fn line(&self, module: &WorkloadModule, channels: &[Channel]) -> String {
+    fn line(&self, module: &WorkloadModule, workload: &Workload) -> String {
         let rate = |rate: &Option<IntExpr>, count: Option<u64>| match (rate, count) {
-            (Some(rate), Some(count)) if rate.as_const().is_none() => {
-                format!("{} = {count}", print_expr(module, rate))
-            }
-            (Some(rate), _) => print_expr(module, rate),
+            (Some(rate), Some(count)) => match rate.as_const() {
+                Some(once) if u64::try_from(once) == Ok(count) => once.to_string(),
+                Some(once) => format!("{once} at a time, {count} in all"),
+                None => format!("{}, {count} in all", print_expr(module, rate)),
+            },
+            (Some(rate), None) => print_expr(module, rate),
             (None, Some(count)) => count.to_string(),
             (None, None) => "?".to_owned(),
         };
-        let channel = &channels[self.channel.index()];
+        let channel = &workload.channels[self.channel.index()];
         let (sent, consumed) = (self.counted.map(|of| of.0), self.counted.map(|of| of.1));
         let depth = self.depth.map_or(print_expr(module, &channel.depth), |depth| depth.to_string());
         let least = self.least.map_or(String::new(), |least| format!(", at least {least}"));
@@ -209,7 +213,9 @@ fn channels(module: &WorkloadModule, workload: WorkloadId, processes: &[Process]
     });
     let of = |channel: ChannelId, sends: bool| {
         let user = processes.iter().find(|process| uses(&process.body, channel, sends));
-        user.map_or(Some(0.into()), |process| rate(module, &process.body, channel, sends))
+        let rate = user.map_or(Some(0.into()), |process| rate(module, &process.body, channel, sends));
+        // Arguments of the workload have no names here.
+        rate.filter(|rate| !skeleton::names_any(rate))
     };
     let flow = |channel| ChannelFlow {
         channel,

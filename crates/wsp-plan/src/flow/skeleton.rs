@@ -183,7 +183,9 @@ impl Reducer<'_> {
         let vars: Vec<VarId> = match &node.kind {
             NodeKind::ParallelFor { var, .. } | NodeKind::ForEach { var, .. } => vec![*var],
             NodeKind::Select { var, position, .. } => [*var].into_iter().chain(*position).collect(),
-            NodeKind::Cond { condition, .. } if self.unset.first(condition).is_none() => {
+            // Which rounds have a pipeline may depend on it.
+            NodeKind::Cond { condition, .. } if names_any(condition) => {
+                self.look_at(node);
                 return with_bodies(node, bodies);
             }
             _ => Vec::new(),
@@ -239,8 +241,13 @@ impl Reducer<'_> {
         match &self.module.axes[axis.index()].kind {
             AxisKind::Dense { start, end } => [start, end].iter().for_each(|end| self.look(end, node.span)),
             AxisKind::DenseDyn(param) => self.look(&IntExpr::new(IntExprKind::Param(*param)), node.span),
-            AxisKind::Ragged { lengths: table, .. } | AxisKind::Sparse { indptr: table, .. } => {
-                self.look(&IntExpr::new(IntExprKind::TableLen(*table)), node.span);
+            AxisKind::Ragged { lengths, .. } => {
+                self.look(&IntExpr::new(IntExprKind::TableLen(*lengths)), node.span)
+            }
+            AxisKind::Sparse { indptr, indices, .. } => {
+                [indptr, indices]
+                    .iter()
+                    .for_each(|table| self.look(&IntExpr::new(IntExprKind::TableLen(**table)), node.span));
             }
         }
     }
@@ -266,6 +273,13 @@ fn with_bodies(node: &Node, bodies: Vec<Block>) -> NodeKind {
         *body = reduced;
     }
     kind
+}
+
+/// Whether an expression names a variable.
+pub(super) fn names_any(expr: &IntExpr) -> bool {
+    let mut found = false;
+    expr.each(&mut |kind| found |= matches!(kind, IntExprKind::Var(_)));
+    found
 }
 
 /// Whether a block names one of these variables.

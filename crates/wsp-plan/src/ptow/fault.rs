@@ -116,9 +116,9 @@ impl Lowered {
             };
             let channels = self.channels(at)?.into_iter().filter_map(|(number, span)| {
                 let channel = found.channels.get(usize::from(number))?;
-                let open = want != Want::Token || channel.closed().is_none();
+                let open = want.sends() || channel.closed().is_none();
                 let of = pipeline.channels.get(usize::from(number))?;
-                let other = of.ends[usize::from(want != Want::Token)];
+                let other = of.ends[usize::from(want.sends())];
                 let other = other.and_then(|process| pipeline.processes.get(process)).map(|name| &**name);
                 let (held, depth) = (channel.held(), channel.depth());
                 open.then(|| (Full { name: &of.name, held, depth, other }, span))
@@ -150,8 +150,12 @@ impl Lowered {
 
     /// What an instruction that does not go on waits for.
     fn wants(&self, at: u32) -> Option<Want> {
-        let sends = self.program.verified().program().words.get(at as usize)?.opcode == Op::Send.code();
-        Some(if sends { Want::Slot } else { Want::Token })
+        let opcode = self.program.verified().program().words.get(at as usize)?.opcode;
+        Some(match Op::from_code(opcode)? {
+            Op::Send => Want::Slot,
+            Op::SelectAll => Want::Rest,
+            _ => Want::Token,
+        })
     }
 
     /// The channels that an instruction names, and where.

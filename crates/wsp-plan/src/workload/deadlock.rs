@@ -36,6 +36,15 @@ pub(crate) enum Want {
     Taken,
     /// A token to consume.
     Token,
+    /// The same, or that its channels are closed.
+    Rest,
+}
+
+impl Want {
+    /// Whether the process is about to send, or has sent.
+    pub(crate) fn sends(self) -> bool {
+        matches!(self, Want::Slot | Want::Taken)
+    }
 }
 
 /// How full a channel is.
@@ -95,12 +104,17 @@ fn circle<'d, 'n>(deadlock: &'d Deadlock<'n>) -> Vec<&'d Waiting<'n>> {
 /// Names the full channel of the smallest depth in a circle, else the first.
 fn help(deadlock: &Deadlock<'_>, circle: &[&Waiting<'_>]) -> String {
     fn full<'d, 'n>(waiting: &'d Waiting<'n>) -> Option<&'d Full<'n>> {
-        waiting.channels.first().filter(|_| waiting.want != Want::Token)
+        waiting.channels.first().filter(|_| waiting.want.sends())
     }
     let least = circle.iter().copied().filter_map(full).min_by_key(|channel| channel.depth);
     match least.or_else(|| deadlock.waiting.iter().find_map(full)) {
         Some(Full { name, depth, .. }) => {
             format!("declare `{name}` deeper than {depth}, or let a process consume before it sends")
+        }
+        None if deadlock.waiting.iter().any(|waiting| waiting.want == Want::Rest) => {
+            let rest = deadlock.waiting.iter().find(|waiting| waiting.want == Want::Rest);
+            let name = rest.and_then(|waiting| waiting.channels.first()).map_or("c", |channel| channel.name);
+            format!("close the channel behind the last `send`: `close {name};`")
         }
         None => "send as many tokens as are consumed, and let one process send before it consumes".to_owned(),
     }
@@ -142,10 +156,12 @@ fn what(waiting: &Waiting<'_>) -> String {
         match waiting.want {
             Want::Slot => format!("`{name}` ({held} of {slots} {word} full)"),
             Want::Taken => format!("`{name}` (its token is not taken)"),
-            Want::Token if *held == 0 => format!("`{name}` (empty)"),
-            Want::Token => format!("`{name}` ({held} of {slots} {word} in use, none to be consumed)"),
+            Want::Token | Want::Rest if *held == 0 => format!("`{name}` (empty)"),
+            Want::Token | Want::Rest => {
+                format!("`{name}` ({held} of {slots} {word} in use, none to be consumed)")
+            }
         }
     };
-    let verb = if waiting.want == Want::Token { "to consume from" } else { "to send to" };
+    let verb = if waiting.want.sends() { "to send to" } else { "to consume from" };
     format!("{verb} {}", waiting.channels.iter().map(of).collect::<Vec<_>>().join(" or "))
 }

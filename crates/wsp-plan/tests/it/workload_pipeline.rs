@@ -432,3 +432,12 @@ fn connected_ends_are_one_channel() {
     assert_eq!(labels, ["`q` waits to consume from `p_out` (empty)"]);
     assert_eq!(diagnostic.notes[0], "`p` has ended");
 }
+
+#[test]
+fn who_waits_for_the_rest_of_a_channel_is_told_to_close_it() {
+    let (diagnostic, labels, _) = deadlock(
+        "kernel k(); workload main { channel a[2]; pipeline { process p { send a as s { k(); } } process q { consume all a as s { } } } }",
+    );
+    assert_eq!(labels, ["`q` waits to consume from `a` (empty)"]);
+    assert_eq!(diagnostic.help, ["close the channel behind the last `send`: `close a;`"]);
+}

@@ -15,6 +15,8 @@ struct End<'t> {
     process: &'t str,
     name: &'t str,
     channel: ChannelId,
+    /// Whether the process sends by it.
+    sends: bool,
     span: Span,
     /// The process stands behind the connection.
     used: bool,
@@ -73,8 +75,8 @@ impl<'t> Parser<'t> {
     fn channel_array(&mut self, (name, span): (&'t str, Span), first: usize, count: &IntExpr) -> Parsed<()> {
         let depth = self.depth_of("the depth")?;
         let most = i64::from(MOST_COPIES);
-        let Some(count) = closed(count).filter(|count| (0..=most).contains(count)) else {
-            let message = format!("the number of channels `{}` is no number from 0 to {most}", shorten(name));
+        let Some(count) = closed(count).filter(|count| (1..=most).contains(count)) else {
+            let message = format!("the number of channels `{}` is no number from 1 to {most}", shorten(name));
             let help = format!("write `channel {}[4][2];` for 4 channels of depth 2", shorten(name));
             return Err(self.report(Diagnostic::error(codes::COPIES, message).at(count.span, "").help(help)));
         };
@@ -135,9 +137,11 @@ impl<'t> Parser<'t> {
         for end in ends.iter_mut().filter(|end| end.process == name) {
             end.used = true;
             self.scope.channels.insert(end.name, end.channel);
+            self.scope.ends.insert(end.name, end.sends);
         }
         let body = self.block("the process");
         self.scope.channels = outer;
+        self.scope.ends.clear();
         Ok(Process { name: format!("{name}{}", self.scope.suffix()), body: body?, span })
     }
 
@@ -159,14 +163,21 @@ impl<'t> Parser<'t> {
         let channel = ChannelId(workload.channels.len() as u32);
         let ((process, name, span), name_of) = (from, format!("{}_{}", from.0, from.1));
         workload.channels.push(Channel { name: name_of, depth, span });
-        for (process, name, span) in [(process, name, span), to] {
+        if process == to.0 {
+            let message = format!("both ends are of process `{}`", shorten(process));
+            let diagnostic = Diagnostic::error(codes::COPIES, message).at(span, "").label(to.2, "the other");
+            self.report(diagnostic.help(
+                "connect two processes; what one process keeps for later is a channel: `channel c[2];`",
+            ));
+        }
+        for (sends, (process, name, span)) in [(true, (process, name, span)), (false, to)] {
             if let Some(first) = ends.iter().find(|end| (end.process, end.name) == (process, name)) {
                 let message = format!("`{}.{}` is connected twice", shorten(process), shorten(name));
                 let diagnostic =
                     Diagnostic::error(codes::COPIES, message).at(span, "").label(first.span, "the first");
                 self.report(diagnostic.help("give each channel an end of its own"));
             }
-            ends.push(End { process, name, channel, span, used: false });
+            ends.push(End { process, name, channel, sends, span, used: false });
         }
         self.semicolon("the connection")
     }
@@ -224,6 +235,14 @@ impl<'t> Parser<'t> {
             return Err(self.report(diagnostic.at(head, "").help("leave it out")));
         }
         let (first, labels) = (self.pos, self.scope.labels.clone());
+        let outer = self.scope.copied_times;
+        self.scope.copied_times = outer.max(1) * lo.abs_diff(hi);
+        if self.scope.copied_times > u64::from(MOST_COPIES) {
+            let message = format!("{} copies of one text, at most {most} are made", self.scope.copied_times);
+            self.scope.copied_times = outer;
+            let diagnostic = Diagnostic::error(codes::COPIES, message).at(head, "");
+            return Err(self.report(diagnostic.help("make fewer, each of which does more")));
+        }
         for value in lo..hi {
             self.pos = first;
             self.scope.open_copy(name, value, span);
@@ -231,12 +250,16 @@ impl<'t> Parser<'t> {
                 if self.at_word("replicate") { self.nested(|p| p.replicate(what, each)) } else { each(self) };
             self.scope.close_copy();
             self.scope.labels = labels.clone();
+            if copied.is_err() {
+                self.scope.copied_times = outer;
+            }
             copied?;
             // What is wrong with one copy is wrong with all.
             if self.sink.has_errors() {
                 break;
             }
         }
+        self.scope.copied_times = outer;
         Ok(())
     }
 
@@ -254,6 +277,7 @@ impl<'t> Parser<'t> {
         if word == "consume" && self.at_word("all") && self.word_at(1) != Some("as") {
             self.bump();
         }
+        self.check_end(word);
         let channel = self.channel_named()?;
         if !self.eat_word("as") {
             let help = format!("name the slot: `{word} c as s {{ … }}`");
@@ -330,9 +354,24 @@ impl<'t> Parser<'t> {
     /// `close c;`.
     pub(super) fn close_channel(&mut self) -> Parsed<NodeKind> {
         self.bump();
+        self.check_end("close");
         let channel = self.channel_named()?;
         self.semicolon("the close")?;
         Ok(NodeKind::Close { channel })
+    }
+
+    /// Reports an end of a connection that is used the wrong way round.
+    fn check_end(&mut self, word: &str) {
+        let Some(name) = self.word() else { return };
+        let Some(sends) = self.scope.ends.get(name).copied().filter(|sends| *sends == (word == "consume"))
+        else {
+            return;
+        };
+        let (is, behind) = if sends { ("sends", "`connect`") } else { ("consumes", "`to`") };
+        let message = format!("`{word}` of an end by which the process {is}");
+        let diagnostic =
+            Diagnostic::error(codes::COPIES, message).at(self.span(), format!("it stands behind {behind}"));
+        self.report(diagnostic.help("the first end of a connection sends, and the second consumes"));
     }
 
     /// `[1]` behind the name of an array of channels.
@@ -347,8 +386,9 @@ impl<'t> Parser<'t> {
             found => {
                 let what =
                     found.map_or("this is no number".to_owned(), |found| format!("there is no {found}"));
+                let name = shorten(name);
                 let message =
-                    format!("`{}` has channels 0 to {count}, without {count}, and {what}", shorten(name));
+                    format!("{count} channels are `{name}[0]` to `{name}[{}]`, and {what}", count - 1);
                 let diagnostic = Diagnostic::error(codes::COPIES, message).at(index.span, "");
                 Err(self.report(diagnostic.help("write a number, or a variable of `replicate`")))
             }
@@ -357,8 +397,17 @@ impl<'t> Parser<'t> {
 
     fn channel_named(&mut self) -> Parsed<ChannelId> {
         let (name, span) = self.name("a channel")?;
-        if let Some(channel) = self.scope.channels.get(name) {
-            return Ok(*channel);
+        if let Some(channel) = self.scope.channels.get(name).copied() {
+            if self.at(Tok::LBracket) {
+                let help = format!(
+                    "leave the brackets out, or declare an array: `channel {}[4][2];`",
+                    shorten(name)
+                );
+                let message = format!("`{}` is one channel", shorten(name));
+                let diagnostic = Diagnostic::error(codes::COPIES, message).at(self.span(), "").help(help);
+                return Err(self.report(diagnostic));
+            }
+            return Ok(channel);
         }
         if let Some((first, count)) = self.scope.arrays.get(name).copied() {
             return self.channel_of_array(name, first, count);

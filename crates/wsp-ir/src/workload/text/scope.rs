@@ -36,8 +36,12 @@ pub(super) struct VisibleNames<'t> {
     pub(super) channels: OrderedMap<&'t str, ChannelId>,
     /// Arrays of channels of the current workload: the first and how many.
     pub(super) arrays: OrderedMap<&'t str, (ChannelId, u32)>,
+    /// Ends of the current process that a connection names: whether it sends by them.
+    pub(super) ends: OrderedMap<&'t str, bool>,
     /// Values of the variables of copies that are read, outermost first; the variables have the ids of [`VisibleNames::copied`].
     copies: Vec<i64>,
+    /// How many copies are made of what is read.
+    pub(super) copied_times: u64,
     /// Variables, innermost last.
     locals: Vec<(&'t str, VarId, Span)>,
 }

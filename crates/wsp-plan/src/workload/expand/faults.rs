@@ -109,7 +109,7 @@ fn deadlocked<'c>(program: &'c CompiledModule<'_>, found: &'c Deadlock) -> deadl
         let transfer = |id: u32| &program.transfers[id as usize];
         let of = |(id, held): &(u32, u64)| {
             let channel = &program.channels[transfer(*id).channel as usize];
-            let other = channel.ends[usize::from(waiting.want != Want::Token)].map(name);
+            let other = channel.ends[usize::from(waiting.want.sends())].map(name);
             deadlock::Full { name: channel.name, held: *held, depth: channel.depth, other }
         };
         deadlock::Waiting {

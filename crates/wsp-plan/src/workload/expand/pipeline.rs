@@ -213,7 +213,8 @@ impl Machine<'_, '_> {
                 Op::Send(transfer) if !state.ended => (Want::Slot, transfer..transfer + 1),
                 Op::Taken(transfer) if !state.ended => (Want::Taken, transfer..transfer + 1),
                 Op::Consume(receive) if !state.ended => {
-                    (Want::Token, program.receives[receive as usize].arms.clone())
+                    let receive = &program.receives[receive as usize];
+                    (if receive.all { Want::Rest } else { Want::Token }, receive.arms.clone())
                 }
                 _ => {
                     found.ended.push(process);

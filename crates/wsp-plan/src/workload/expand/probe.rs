@@ -1,7 +1,6 @@
 //! What becomes of the pipelines of a module, without a use for its tasks.
 
 use super::super::Bindings;
-use super::super::deadlock::Want;
 use super::super::schedule::LoweredSchedule;
 use super::faults::Fault;
 use super::machine::{Machine, Stop};
@@ -47,7 +46,7 @@ pub(crate) fn probe(module: &WorkloadModule, bindings: &Bindings, looks: &Cell<u
         Err(Stop::Cancelled) => End::Long,
         Err(Stop::Fault(fault)) => match &fault {
             Fault::Deadlock(deadlock) => {
-                let sends = deadlock.waiting.iter().filter(|waiting| waiting.want != Want::Token);
+                let sends = deadlock.waiting.iter().filter(|waiting| waiting.want.sends());
                 let transfers = sends.flat_map(|waiting| &waiting.transfers);
                 let full = transfers.map(|(id, _)| {
                     let channel = &program.channels[program.transfers[*id as usize].channel as usize];
