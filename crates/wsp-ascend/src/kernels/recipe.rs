@@ -6,7 +6,7 @@
 use super::Chip;
 use super::ops::cube::Turned;
 use super::scalars::Scalars;
-use super::view::{CElem, Layout, Slot, Valid, View, in_ub, padded};
+use super::view::{CElem, Layout, Slot, Valid, View, in_ub, one_type, padded};
 use wsp_core::DType;
 use wsp_ordered::OrderedMap;
 use wsp_tile::{BufferId, Tile, TileProgram};
@@ -171,6 +171,12 @@ impl<'a> Recipe<'a> {
 
     /// `name(dst, a, b)` on tiles.
     pub(super) fn binary(&mut self, name: &str, dst: &View, a: &View, b: &View) {
+        let mut views = [dst, a, b].map(View::clone);
+        if name == "TADD" {
+            // A host simulation of the instruction set takes tiles of one type for it.
+            one_type(&mut views);
+        }
+        let [dst, a, b] = &views;
         self.call(name, [out(dst), input(a), input(b)]);
     }
 
@@ -296,6 +302,14 @@ impl<'a> Recipe<'a> {
         self.call("TCVT", [out(&dst), input(&src), text(format!("RoundMode::{mode}"))]);
     }
 
+    /// The largest whole number that each of some small numbers of `float` reaches, by way of `int32_t`: host simulations of the
+    /// instruction set round nothing where the types of a conversion are one.
+    pub(super) fn whole_part(&mut self, numbers: &View) {
+        let whole = self.like(numbers, CElem::I32);
+        self.convert(&whole, numbers, "CAST_FLOOR");
+        self.convert(numbers, &whole, "CAST_RINT");
+    }
+
     /// A copy between tiles of the same elements and valid extents. One to the tile itself is none: instructions ask for two tiles.
     pub(super) fn copy(&mut self, dst: &View, src: &View) {
         let place = |view: &View| (view.slot, view.offset.clone(), view.elem, view.cols, view.layout);
@@ -407,11 +421,11 @@ impl<'a> Recipe<'a> {
         floats
     }
 
-    /// A mask of a comparison of the elements of `like`.
+    /// A mask of a comparison of the elements of `like`: a bit for each. Its valid columns are the bytes of whole rows: some
+    /// implementations lay rows of bits by them.
     pub(super) fn mask(&mut self, like: &View) -> View {
-        let elem = if self.chip == Chip::A5 { CElem::U32 } else { CElem::U8 };
-        let mask = self.scratch(elem, like.rows, like.cols);
-        View { valid: like.valid.clone(), ..mask }
+        let mask = self.scratch(CElem::U8, like.rows, like.cols);
+        mask.with_valid(like.valid[0].clone(), Valid::Known(like.cols.div_ceil(8)))
     }
 
     /// `dst = mask ? a : value`
@@ -423,6 +437,12 @@ impl<'a> Recipe<'a> {
     /// `dst = mask ? a : b`
     pub(super) fn select(&mut self, dst: &View, mask: &View, a: &View, b: &View) {
         let tmp = self.scratch(CElem::U32, 1, 16);
-        self.call("TSEL", [out(dst), input(mask), input(a), input(b), out(&tmp)]);
+        // Here the valid columns of a mask are those of the valid bits.
+        let bytes = match &dst.valid[1] {
+            Valid::Known(n) => Valid::Known(n.div_ceil(8)),
+            Valid::Text(n) => Valid::Text(format!("ceil_div({n}, 8u)")),
+        };
+        let mask = mask.with_valid(dst.valid[0].clone(), bytes);
+        self.call("TSEL", [out(dst), input(&mask), input(a), input(b), out(&tmp)]);
     }
 }

@@ -227,6 +227,17 @@ impl View {
     }
 }
 
+/// Makes views that differ in what is known of their valid extents, or in rows beyond them, views of one type.
+pub(super) fn one_type(views: &mut [View; 3]) {
+    let rows = views.iter().map(|view| view.rows).min().unwrap_or_default();
+    for axis in 0..2 {
+        if views.iter().any(|view| matches!(view.valid[axis], Valid::Text(_))) {
+            views.iter_mut().for_each(|view| view.valid[axis] = Valid::Text(view.valid[axis].text()));
+        }
+    }
+    views.iter_mut().for_each(|view| view.rows = rows);
+}
+
 /// The tile of a buffer of UB as its elements lie: a column without gaps, or rows.
 pub(super) fn in_ub(program: &TileProgram, tile: &Tile, elem: CElem, scalars: &Scalars<'_>) -> View {
     let buffer = program.buffer(tile.buffer);

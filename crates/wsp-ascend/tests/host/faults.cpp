@@ -304,11 +304,22 @@ void converted(float value) {
 }
 
 void compared(CmpMode mode) {
-    using Bits = std::conditional_t<host::is_a5, uint32_t, uint8_t>;
     const auto t = placed<Tile<TileType::Vec, int32_t, rows, cols>>(0);
     TEXPANDS(t, 1);
     barrier();
-    TCMPS(placed<Tile<TileType::Vec, Bits, rows, cols>>(1024), t, 1, mode);
+    TCMPS(placed<Tile<TileType::Vec, uint8_t, rows, cols, BLayout::RowMajor, rows, cols / 8>>(1024), t, 1, mode);
+}
+
+// A comparison of 20 of 32 columns, and a selection by it.
+template <int Compared, int Selected>
+void masked() {
+    const auto t = placed<T<rows, cols, rows, 20>>(0);
+    TEXPANDS(t, 1.0F);
+    barrier();
+    TCMPS(placed<Tile<TileType::Vec, uint8_t, rows, cols, BLayout::RowMajor, rows, Compared>>(1024), t, 1.0F, CmpMode::EQ);
+    barrier();
+    TSEL(t, placed<Tile<TileType::Vec, uint8_t, rows, cols, BLayout::RowMajor, rows, Selected>>(1024), t, t,
+         placed<Tile<TileType::Vec, uint32_t, 1, 16>>(2048));
 }
 
 void boxes(int row) {
@@ -662,6 +673,10 @@ int main(int argc, char **argv) {
     SAY("value: NaN", converted(std::nanf("")));
     SAY("right: equal whole numbers", compared(CmpMode::EQ));
     SAY("element: larger whole numbers", compared(CmpMode::GT));
+    SAY("right: a mask with the bytes of a row, then those of its bits", (masked<4, 3>()));
+    SAY("shape: a comparison with the bytes of its valid bits", (masked<3, 3>()));
+    SAY("shape: a comparison as if bits were bytes", (masked<cols, 3>()));
+    SAY("shape: a selection with the bytes of a row", (masked<4, 4>()));
     SAY("right: a box", boxes(16));
     SAY("alignment: between boxes", boxes(8));
     SAY("bounds: past the boxes", boxes(64));

@@ -29,7 +29,6 @@ template <typename T, int R, int C>
 using ND = GlobalTensor<T, Shape<1, 1, 1, R, C>, Stride<R * C, R * C, R * C, C, 1>>;
 template <typename T, int R, int C>
 using DN = GlobalTensor<T, Shape<1, 1, 1, R, C>, Stride<R * C, R * C, R * C, 1, R>, Layout::DN>;
-using Bits = std::conditional_t<host::is_a5, uint32_t, uint8_t>;
 "#;
 
 struct Case {

@@ -21,7 +21,7 @@ using NZ = Tile<TileType::Mat, T, R, C, BLayout::ColMajor, R, C, SLayout::RowMaj
 template <int R, int C, typename T>
 using ZN = Tile<TileType::Mat, T, R, C, BLayout::RowMajor, R, C, SLayout::ColMajor>;
 using Whole = Rows<8, 32>;
-using Bits = Rows<8, 64, 8, 64, std::conditional_t<host::is_a5, uint32_t, uint8_t>>;
+using Bits = Rows<8, 64, 8, 4, uint8_t>;
 
 host::Tensors tensors;
 float *a, *b;

@@ -1,6 +1,6 @@
 //! What is found of a kernel beside its instructions: lines that tasks of several cores may store to, and extents that are never above 0.
 
-use crate::batch::Batch;
+use crate::batch::{Batch, emitted};
 use crate::bench::{Kernel, told};
 use std::collections::{BTreeMap, BTreeSet};
 use wsp_ascend::kernels::{Chip, emit_kernel};
@@ -600,5 +600,20 @@ fn rounds_that_bring_tasks_to_one_place_with_other_elements_share_lines() {
         let body = format!("{tiles} {body}");
         let found = Tasks { shapes: ["64, 32", "64, 16"], end: "4", body: &body, ..TASKS }.found(&[]);
         assert_eq!(codes(&found), if shared { vec![1726] } else { Vec::new() }, "{body}\n{}", told(&found));
+    }
+}
+
+#[test]
+fn places_are_rounded_by_conversions_that_change_the_type() {
+    for chip in Chip::ALL {
+        let body = "VecTile<float, 8, 32> t; TLOAD(t, x, {0, 0}); TMASK_BAND(t, 0, 4, 2, 0.0f); TSTORE(y, t, {0, 0});";
+        let text = emitted(&Kernel::new(body), chip).unwrap().text;
+        let divided =
+            text.lines().skip_while(|line| !line.contains("TDIVS(")).find(|line| line.contains("TCVT("));
+        let first = divided.unwrap().trim().trim_start_matches("TCVT(").split(',').next().unwrap().to_owned();
+        let declared = text
+            .lines()
+            .find(|line| line.contains(&format!("> {first};")) || line.contains(&format!("> {first}(")));
+        assert!(declared.unwrap().contains("int32_t"), "{text}");
     }
 }

@@ -100,7 +100,7 @@ fn differences(r: &mut Recipe<'_>, changed: &Changed, group: Option<&str>) -> Vi
 /// Whole parts of quotients: the quotient of whole numbers below 2²⁴ does not reach the next one by rounding.
 fn divided(r: &mut Recipe<'_>, numbers: &View, by: &str) {
     r.call("TDIVS", [out(numbers), input(numbers), text(by)]);
-    r.convert(numbers, numbers, "CAST_FLOOR");
+    r.whole_part(numbers);
 }
 
 /// Elements from a column on that moves by 1 with every row.

@@ -180,7 +180,7 @@ pub(in crate::kernels) fn reshape(r: &mut Recipe<'_>, dst: &Tile, src: &Tile) ->
         let quotient = r.like(&places.valid, CElem::F32);
         let cols = from.valid[1].float();
         r.call("TDIVS", [out(&quotient), input(&places.valid), text(cols.clone())]);
-        r.convert(&quotient, &quotient, "CAST_FLOOR");
+        r.whole_part(&quotient);
         let gap = format!("{} - {cols}", float(from.cols));
         r.call("TMULS", [out(&quotient), input(&quotient), text(gap)]);
         r.binary("TADD", &places.valid, &places.valid, &quotient);

@@ -138,7 +138,16 @@ PTO_HOST_UNARY(TSQRT, Real, host::sqrt_of, nullptr)
 PTO_HOST_UNARY(TRSQRT, Real, host::rsqrt_of, nullptr)
 PTO_HOST_UNARY(TRECIP, Real, host::recip_of, nullptr)
 
-PTO_HOST_BINARY(TADD, Number, sums)
+// A public simulation of the instruction set for hosts takes tiles of one type here alone. Cores take what other instructions take: tiles of
+// other rows or columns are left to them.
+template <typename D, typename A, typename B>
+void TADD(const D &dst, const A &a, const B &b, PTO_HOST_SITE) {
+    host::check_elementwise<host::Number, D, A, B>();
+    static_assert((!host::same_room<D, A> || std::is_same_v<D, A>) && (!host::same_room<D, B> || std::is_same_v<D, B>),
+                  "tiles of TADD with the same rows and columns are of one type");
+    host::binary("TADD", dst.view(), a.view(), b.view(), host::sums, site);
+}
+
 PTO_HOST_BINARY(TSUB, Number, differences)
 PTO_HOST_BINARY(TMUL, Number, products)
 PTO_HOST_BINARY(TDIV, Real, quotients)

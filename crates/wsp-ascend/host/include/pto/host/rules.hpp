@@ -14,6 +14,9 @@ constexpr bool all_rows = ((Tiles::form == Form::Rows) && ...);
 template <typename D>
 constexpr bool is_column = D::form == Form::Columns && D::Cols == 1;
 
+template <typename D, typename S>
+constexpr bool same_room = D::Rows == S::Rows && D::Cols == S::Cols;
+
 // Whether valid extents may be equal when a kernel runs.
 constexpr bool may_equal(int a, int b) { return a == DYNAMIC || b == DYNAMIC || a == b; }
 

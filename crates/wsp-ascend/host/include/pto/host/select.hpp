@@ -33,6 +33,14 @@ inline void check_room(const Instruction &run, const View &mask, const Extents &
     }
 }
 
+// Some implementations lay the rows of a mask by its valid columns.
+inline void check_row_of_bits(const Instruction &run, const View &mask, int64_t cols) {
+    if (mask.valid.cols != bit_bytes(cols)) {
+        run.wrong("shape", {"a mask of ", mask.valid.cols, " valid columns; the bits of ", cols, " elements are ",
+                            bit_bytes(cols), " bytes"});
+    }
+}
+
 // Bits become rows of a mask; what else its rows hold is not said.
 template <typename F>
 void write_bits(Instruction &run, const View &mask, const Extents &values, const F &bit) {
@@ -91,6 +99,8 @@ inline void check_comparison(const Instruction &run, const View &src, CmpMode mo
     with_numbers(a.elem, [&](auto zero) {
         const auto left = read<decltype(zero)>(run, a);
         apart(run, mask, a);
+        // All bytes of a row of the tile, whatever is valid of it.
+        check_row_of_bits(run, mask, a.cols);
         const auto right = static_cast<decltype(zero)>(value);
         write_bits(run, mask, a.valid,
                    [&](uint32_t row, uint32_t col) { return holds(mode, left.at(row, col), right); });
@@ -111,6 +121,7 @@ inline void check_comparison(const Instruction &run, const View &src, CmpMode mo
             x = static_cast<N>(value);
         }
         if (b != nullptr) {
+            check_row_of_bits(run, mask, a.valid.cols);
             other = read<N>(run, *b);
             same(run, "the second operand", other.extents(), found.extents());
             in_place(run, dst, *b);
@@ -133,7 +144,7 @@ inline void check_comparison(const Instruction &run, const View &src, CmpMode mo
 template <typename K>
 constexpr void check_mask() {
     static_assert(all_vec<K> && all_rows<K>, "a mask is a row-major Vec tile");
-    static_assert(K::elem == (is_a5 ? Elem::U32 : Elem::U8), "a mask has elements of uint8_t, on a5 of uint32_t");
+    static_assert(K::elem == Elem::U8, "a mask has elements of uint8_t");
 }
 
 template <typename K, typename A>
