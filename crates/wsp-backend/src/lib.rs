@@ -53,7 +53,7 @@ pub use payload::{Payload, PayloadSlot};
 pub use registry::{Registry, Selection};
 pub use run::Run;
 pub use starts::{StartOrder, Starts};
-pub use table::{Expansion, LaunchTable, TableArray, TableRow, TableScope, TableTask};
+pub use table::{Expansion, LaunchTable, TableArray, TableRow, TableTask};
 pub use transfer::Transferred;
 
 /// The codes of this crate.

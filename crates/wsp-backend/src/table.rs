@@ -1,5 +1,6 @@
 //! The tasks of one launch, as a package has them as constants.
 
+use wsp_core::ptow::interp::Ordered;
 use wsp_core::{AxisId, TableId};
 use wsp_ir::LaunchArray;
 use wsp_plan::ParamValue;
@@ -43,18 +44,7 @@ pub enum TableRow {
     /// Later tasks start after all earlier ones are complete.
     Fence,
     /// A boundary of an ordered scope.
-    Ordered(TableScope),
-}
-
-/// Boundaries of ordered scopes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum TableScope {
-    /// A scope begins, with a step.
-    Begin,
-    /// Another step begins.
-    Step,
-    /// The innermost scope ends.
-    End,
+    Ordered(Ordered),
 }
 
 /// A task of a [`LaunchTable`].

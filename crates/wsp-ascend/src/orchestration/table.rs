@@ -6,8 +6,9 @@ use super::{Made, Source, quoted};
 use crate::kernels::{codes, constant};
 use crate::writer::Writer;
 use std::fmt::Write as _;
-use wsp_backend::{LaunchTable, TableArray, TableRow, TableScope, TableTask};
+use wsp_backend::{LaunchTable, TableArray, TableRow, TableTask};
 use wsp_core::pod::{SchedTags, TaskNodePod};
+use wsp_core::ptow::interp::Ordered;
 use wsp_core::{CacheId, FuncId, ParamId};
 use wsp_diag::Diagnostic;
 use wsp_ir::{Consumer, LaunchArray, MetaKind};
@@ -119,9 +120,9 @@ fn rows(source: &Source<'_>, table: &LaunchTable, kernels: &[Made]) -> Result<Ro
         let tagged = |tags: SchedTags| TaskNodePod { sched_tags: tags.0, ..plain };
         all.tasks.push(match row {
             TableRow::Fence => tagged(SchedTags::BARRIER),
-            TableRow::Ordered(TableScope::Begin) => tagged(SchedTags::ORDERED_BEGIN),
-            TableRow::Ordered(TableScope::Step) => tagged(SchedTags::ORDERED_STEP),
-            TableRow::Ordered(TableScope::End) => tagged(SchedTags::ORDERED_END),
+            TableRow::Ordered(Ordered::Begin) => tagged(SchedTags::ORDERED_BEGIN),
+            TableRow::Ordered(Ordered::Step) => tagged(SchedTags::ORDERED_STEP),
+            TableRow::Ordered(Ordered::End) => tagged(SchedTags::ORDERED_END),
             TableRow::Task(task) => {
                 let own = &table.words[words as usize..task.words_end as usize];
                 let before = &table.after[after as usize..task.after_end as usize];

@@ -13,8 +13,8 @@ pub(crate) use programs::{
 };
 pub(crate) use run::RunArgs;
 pub(crate) use unit::UnitArgs;
+pub(crate) use values::EmitStage;
 pub(crate) use values::{Cores, Stage};
-pub(crate) use values::{EmitExpand, EmitStage};
 pub use values::{Replayed, Setting, Words, engine, number, seed, words};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};

@@ -1,12 +1,13 @@
 //! `wsp check`, `wsp plan`, `wsp asm`, `wsp emit`, `wsp disasm`, `wsp explain`, `wsp doctor` and `wsp targets`.
 
 use super::values::{
-    EmitExpand, EmitStage, Setting, Stage, Words, emit_stage, emitted, folder, kept_folder, named_file,
-    number, runnable, setting, stage, target, words,
+    EmitStage, Setting, Stage, Words, emit_stage, emitted, folder, kept_folder, named_file, number, runnable,
+    setting, stage, target, words,
 };
 use super::{DataArgs, LaunchArgs};
 use clap::Args;
 use std::path::PathBuf;
+use wsp_backend::Expand;
 use wsp_plan::Target;
 
 /// `wsp check`.
@@ -190,7 +191,7 @@ pub(crate) struct EmitArgs {
 
     /// Of packages: what generates the tasks [loops]
     #[arg(long, value_parser = words(EXPANSIONS))]
-    pub(crate) expand: Option<EmitExpand>,
+    pub(crate) expand: Option<Expand>,
 
     /// Of packages: arrays like those of its launches, whose element types and extents kernels are made for
     #[command(flatten)]
@@ -198,18 +199,10 @@ pub(crate) struct EmitArgs {
 }
 
 /// What generates the tasks of packages.
-const EXPANSIONS: Words<EmitExpand> = &[
-    ("loops", EmitExpand::Loops, "Loops of C++"),
-    (
-        "bytecode",
-        EmitExpand::Bytecode,
-        "The program of a workload, which AICPUs interpret with libwsp_device.a",
-    ),
-    (
-        "table",
-        EmitExpand::Table,
-        "Nothing: the package holds the tasks of one launch, whose arrays are given",
-    ),
+const EXPANSIONS: Words<Expand> = &[
+    ("loops", Expand::Loops, "Loops of C++"),
+    ("bytecode", Expand::Bytecode, "The program of a workload, which AICPUs interpret with libwsp_device.a"),
+    ("table", Expand::Table, "Nothing: the package holds the tasks of one launch, whose arrays are given"),
 ];
 
 /// `wsp disasm`.

@@ -195,17 +195,6 @@ pub(crate) enum EmitStage {
     Kernels,
 }
 
-/// What generates the tasks of a package.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum EmitExpand {
-    /// Loops of C++.
-    Loops,
-    /// The program of a workload.
-    Bytecode,
-    /// Nothing: they are those of one launch.
-    Table,
-}
-
 /// The stages of `wsp emit`.
 const STAGES: [(&str, EmitStage); 5] = [
     ("package", EmitStage::Package),

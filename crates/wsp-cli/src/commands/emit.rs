@@ -6,7 +6,7 @@ use super::kind::{Kind, wrong_kind};
 use super::options::refused;
 use super::workload::{ArraysFor, planned, read_arrays};
 use super::{Outcome, Session, data, launch_options, named, refuse, unit};
-use crate::args::{DataArgs, EmitArgs, EmitExpand, EmitStage, LaunchArgs};
+use crate::args::{DataArgs, EmitArgs, EmitStage, LaunchArgs};
 use crate::engine::{Purpose, table};
 use crate::files::{Output, keep, place, read_source};
 use pto_wsp::{codes, registry};
@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 use wsp_backend::{
-    Args, ArrayForm, EmitOptions, Emitted, Expansion, KernelsSource, KvLayout, Package, PackagePart,
+    Args, ArrayForm, EmitOptions, Emitted, Expand, Expansion, KernelsSource, KvLayout, Package, PackagePart,
 };
 use wsp_diag::Diagnostic;
 use wsp_ordered::OrderedMap;
@@ -103,7 +103,7 @@ fn refuse_of_others(args: &EmitArgs) -> Result<(), Vec<Diagnostic>> {
 
 /// The arrays of a launch: their forms alone, where the package does not hold its tasks.
 fn of_launch(args: &EmitArgs) -> DataArgs {
-    DataArgs { forms: args.expand != Some(EmitExpand::Table), ..args.data.clone() }
+    DataArgs { forms: args.expand != Some(Expand::Table), ..args.data.clone() }
 }
 
 /// What a package depends on of arrays.
@@ -123,10 +123,10 @@ fn expansion(
     given: Option<(&Args, KvLayout)>,
 ) -> Result<Expansion, Vec<Diagnostic>> {
     Ok(match (args.expand, given) {
-        (None | Some(EmitExpand::Loops), _) => Expansion::Loops,
-        (Some(EmitExpand::Bytecode), _) => Expansion::Bytecode,
-        (Some(EmitExpand::Table), Some((given, layout))) => Expansion::Table(table(plan, given, layout)?),
-        (Some(EmitExpand::Table), None) => {
+        (None | Some(Expand::Usual | Expand::Host | Expand::Loops), _) => Expansion::Loops,
+        (Some(Expand::Bytecode), _) => Expansion::Bytecode,
+        (Some(Expand::Table), Some((given, layout))) => Expansion::Table(table(plan, given, layout)?),
+        (Some(Expand::Table), None) => {
             let message = "`--expand table` needs the launch whose tasks the package holds";
             return Err(vec![
                 Diagnostic::error(codes::OPTION_OF_OTHERS, message)

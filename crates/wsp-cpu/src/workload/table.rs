@@ -4,7 +4,8 @@ use super::codes;
 use super::list::Listing;
 use super::settings::cancelled;
 use std::sync::atomic::{AtomicBool, Ordering};
-use wsp_backend::{LaunchTable, TableArray, TableRow, TableScope, TableTask};
+use wsp_backend::{LaunchTable, TableArray, TableRow, TableTask};
+use wsp_core::ptow::interp::Ordered;
 use wsp_core::{ParamId, SlotId, TableId, limits};
 use wsp_diag::Diagnostic;
 use wsp_ir::Const;
@@ -50,17 +51,17 @@ impl TaskSink for Keeping<'_> {
     }
 
     fn ordered_begin(&mut self) -> Result<(), Diagnostic> {
-        self.table.rows.push(TableRow::Ordered(TableScope::Begin));
+        self.table.rows.push(TableRow::Ordered(Ordered::Begin));
         Ok(())
     }
 
     fn ordered_step(&mut self) -> Result<(), Diagnostic> {
-        self.table.rows.push(TableRow::Ordered(TableScope::Step));
+        self.table.rows.push(TableRow::Ordered(Ordered::Step));
         Ok(())
     }
 
     fn ordered_end(&mut self) -> Result<(), Diagnostic> {
-        self.table.rows.push(TableRow::Ordered(TableScope::End));
+        self.table.rows.push(TableRow::Ordered(Ordered::End));
         Ok(())
     }
 

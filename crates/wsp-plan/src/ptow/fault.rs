@@ -2,7 +2,7 @@
 
 use super::lower::BodyVar;
 use super::{Lowered, codes, statements};
-use crate::workload::deadlock::{self, Deadlock, Done, Full, Waiting, Want};
+use crate::workload::deadlock::{self, Deadlock, Full, Waiting, Want};
 use crate::workload::eval::{self, FaultKind as ExprKind};
 use crate::workload::{Bindings, LoweredSchedule, NoPlace, fault};
 use wsp_core::ptow::bounds::BoundsHalt;
@@ -10,7 +10,7 @@ use wsp_core::ptow::eval::{ExprFault, ExprFaultKind, Halt};
 use wsp_core::ptow::interp::{Channel, Fault, FaultKind, Interpreter, Waits};
 use wsp_core::ptow::{Op, Word};
 use wsp_diag::{Diagnostic, Span};
-use wsp_ir::workload::{ArgValue, WorkloadModule};
+use wsp_ir::workload::{ArgValue, StatementKind, WorkloadModule};
 
 /// A fault of a program, and what its interpreter knows of it.
 #[derive(Clone, Debug)]
@@ -139,9 +139,9 @@ impl Lowered {
     fn closed(&self, found: &Found, by: u32) -> Option<Diagnostic> {
         let words = self.program.verified().program().words;
         let done = match Op::from_code(words.get(found.fault.word as usize)?.opcode)? {
-            Op::Send => Done::Send,
-            Op::Close => Done::Close,
-            _ => Done::Consume,
+            Op::Send => StatementKind::Send,
+            Op::Close => StatementKind::Close,
+            _ => StatementKind::Consume,
         };
         let pipeline = self.pipelines.iter().find(|pipeline| pipeline.word == found.processes)?;
         let channel = pipeline.channels.get(usize::from(words.get(by as usize)?.operand1))?;

@@ -2,6 +2,7 @@
 
 use super::{codes, fault};
 use wsp_diag::{Diagnostic, Span};
+use wsp_ir::workload::StatementKind;
 
 /// A pipeline in which no process can go on.
 #[derive(Debug)]
@@ -120,23 +121,12 @@ fn help(deadlock: &Deadlock<'_>, circle: &[&Waiting<'_>]) -> String {
     }
 }
 
-/// What is done with a channel that is closed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Done {
-    /// A token is sent.
-    Send,
-    /// It is closed.
-    Close,
-    /// One more token is consumed than was sent.
-    Consume,
-}
-
 /// What is done at `at` with a channel that was closed at `by`.
-pub(crate) fn closed(done: Done, name: &str, at: Span, by: Span) -> Diagnostic {
+pub(crate) fn closed(done: StatementKind, name: &str, at: Span, by: Span) -> Diagnostic {
     let (does, help) = match done {
-        Done::Send => ("a token is sent to", "close it behind the last `send`"),
-        Done::Close => ("a second `close` of", "close it once"),
-        Done::Consume => (
+        StatementKind::Send => ("a token is sent to", "close it behind the last `send`"),
+        StatementKind::Close => ("a second `close` of", "close it once"),
+        _ => (
             "nothing is left to consume from",
             "send as many tokens as are consumed, or take what there is: `consume all c as s { … }`",
         ),

@@ -1,11 +1,12 @@
 //! Faults of elaboration, as the user sees them.
 
-use super::super::deadlock::{self, Done, Want};
+use super::super::deadlock::{self, Want};
 use super::super::schedule::NoPlace;
 use super::super::{codes, eval, fault};
 use super::program::{CompiledModule, SiteArg};
 use wsp_core::AxisId;
 use wsp_diag::{Diagnostic, Span};
+use wsp_ir::workload::StatementKind;
 
 /// What is wrong.
 #[derive(Debug)]
@@ -27,7 +28,7 @@ pub(super) enum Fault {
     /// No process of a pipeline can go on.
     Deadlock(Box<Deadlock>),
     /// What is done with a channel that is closed, where, and the close.
-    Closed { done: Done, at: Span, by: u32 },
+    Closed { done: StatementKind, at: Span, by: u32 },
     /// A schedule has no place for the task.
     Place(NoPlace, Span),
 }

@@ -7,13 +7,14 @@
 //! A process that waits tries again on its next turn. When every process that has not ended has tried since any of them
 //! went on, none ever will.
 
-use super::super::deadlock::{Done, Want};
+use super::super::deadlock::Want;
 use super::faults::{Deadlock, Fault, Waiting};
 use super::machine::{Machine, Stop};
 use super::program::Op;
 use super::sink::{Refused, Sink};
 use super::turns::Tokens;
 use std::mem::{swap, take};
+use wsp_ir::workload::StatementKind;
 
 impl Machine<'_, '_> {
     /// Begins a pipeline; where to go on.
@@ -83,7 +84,11 @@ impl Machine<'_, '_> {
         let slots = self.program.channels[transfer.channel as usize].slots();
         let tokens = &mut self.turns.channels[transfer.channel as usize];
         if let Some(closed) = tokens.closed {
-            return Err(Stop::Fault(Fault::Closed { done: Done::Send, at: transfer.span, by: closed }));
+            return Err(Stop::Fault(Fault::Closed {
+                done: StatementKind::Send,
+                at: transfer.span,
+                by: closed,
+            }));
         }
         if tokens.held() >= slots {
             return self.wait(pc);
@@ -148,7 +153,7 @@ impl Machine<'_, '_> {
         self.turns.stuck = 0;
         match closed {
             Some(closed) if !receive.all => {
-                Err(Stop::Fault(Fault::Closed { done: Done::Consume, at: receive.span, by: closed }))
+                Err(Stop::Fault(Fault::Closed { done: StatementKind::Consume, at: receive.span, by: closed }))
             }
             _ => Ok(receive.exit),
         }
@@ -171,7 +176,11 @@ impl Machine<'_, '_> {
         let close = &self.program.closes[id as usize];
         let tokens = &mut self.turns.channels[close.channel as usize];
         if let Some(closed) = tokens.closed {
-            return Err(Stop::Fault(Fault::Closed { done: Done::Close, at: close.span, by: closed }));
+            return Err(Stop::Fault(Fault::Closed {
+                done: StatementKind::Close,
+                at: close.span,
+                by: closed,
+            }));
         }
         tokens.closed = Some(id);
         self.turns.stuck = 0;
