@@ -7,8 +7,9 @@ use npu::{AscendBackend, HostBuilder};
 use std::sync::Arc;
 
 pub use wsp_backend::{
-    ArrayForm, Backend, CheckedKernel, CheckedKernels, ContentKey, EmitOptions, Emitted, KernelsSource,
-    MemoryUse, Package, Registry, Selection, Transferred,
+    ArrayForm, Backend, CheckedKernel, CheckedKernels, ContentKey, EmitOptions, Emitted, Expansion,
+    KernelsSource, LaunchTable, MemoryUse, Package, PackagePart, Registry, Selection, TableArray, TableRow,
+    TableTask, Transferred,
 };
 pub use wsp_backend::{Prepared as PreparedProgram, Program as CompiledProgram, Run as ProgramRun};
 pub use wsp_core::{FuncId, ParamId};

@@ -1,13 +1,13 @@
 //! Ascend behind the seam of backends: it writes files, and has the host run packages of them.
 
 use crate::graph::{GraphSource, emit_graph};
-use crate::hosted::{HostProgram, HostRunner, not_a_package};
-use crate::package::{self, Source};
+use crate::hosted::{HostProgram, HostRunner, not_a_package, signatures};
+use crate::package::{self, Source, Unit};
 use std::path::PathBuf;
 use std::sync::Arc;
 use wsp_backend::codes::NO_FILES;
 use wsp_backend::{
-    Backend, CheckedKernels, EmitOptions, Emitted, Expansion, KernelsSource, Package, Program,
+    Backend, CheckedKernels, EmitOptions, Emitted, Expansion, KernelsSource, Package, PackagePart, Program,
 };
 use wsp_diag::{Diagnostic, Diagnostics, Severity, did_you_mean};
 use wsp_ir::workload::StatementKind;
@@ -48,7 +48,9 @@ impl Backend for AscendBackend {
             PlanSource::Workload(plan) => {
                 Source::workload(plan, &Expansion::Bytecode).err().map_or_else(Vec::new, |found| found.0)
             }
-            PlanSource::Unit(_) => vec![not_a_package(plan.kind())],
+            PlanSource::Unit(unit) => {
+                Unit::new(unit, &signatures(unit)).err().map_or_else(Vec::new, |found| found.0)
+            }
         }
     }
 
@@ -65,7 +67,12 @@ impl Backend for AscendBackend {
 
     fn emit(&self, plan: &PlanSource, options: &EmitOptions) -> Result<Emitted, Diagnostics> {
         match plan {
-            PlanSource::Unit(unit) => graphs(unit, options),
+            PlanSource::Unit(unit) if options.part == PackagePart::Graphs => graphs(unit, options),
+            PlanSource::Unit(unit) => {
+                let made = Unit::new(unit, &options.signatures)?;
+                let own = EmitOptions { expansion: Expansion::Table(made.table.clone()), ..options.clone() };
+                package::emit(&Source::of_unit(made), options.target.unwrap_or(unit.target), &own)
+            }
             PlanSource::Spaces(plan) => package::emit(
                 &Source::spaces(plan, &options.expansion)?,
                 options.target.unwrap_or(plan.options.target),

@@ -2,21 +2,27 @@
 //! cores; who builds and runs it is a [`HostRunner`].
 
 use crate::kernels::Chip;
-use crate::package::{self, Source};
+use crate::package::{self, Source, Unit};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use wsp_backend::codes::{NO_FILES, OPTION_OF_OTHERS};
 use wsp_backend::{
-    Absent, Args, ArrayForm, Bodies, EmitOptions, Emitted, Expand, Expansion, Explanation, KernelStats,
-    LaunchTable, Outcome, Package, Prepared, Program, Recording, RunError, RunOptions, Stats, Unwritten,
-    WorkloadRunOptions, unravel,
+    Absent, Args, ArrayForm, Begin, Bodies, EmitOptions, Emitted, Expand, Expansion, Explanation,
+    KernelStats, LaunchTable, Outcome, Package, Prepared, Program, Recording, RunError, RunOptions, Stats,
+    UnitOptions, Unwritten, WorkloadRunOptions, unravel,
 };
 use wsp_core::ParamId;
+use wsp_core::policy::Hints;
 use wsp_diag::{Diagnostic, Diagnostics};
+use wsp_ir::Expr;
+use wsp_ir::tg::Signatures;
 use wsp_memory::Claim;
+use wsp_plan::target::DeviceModel;
 use wsp_plan::workload::WorkloadPlan;
-use wsp_plan::{Arrays, LoweredPlan, ParamValue, PlanSource, ProgramKind, Target};
+use wsp_plan::{
+    Arrays, KernelFile, LoweredPlan, ParamValue, PlanSource, ProgramKind, Target, UnitSource, entry,
+};
 
 /// Most AICPUs that a package is run with.
 const MOST_AICPUS: u16 = 64;
@@ -87,13 +93,13 @@ impl HostProgram {
             PlanSource::Workload(plan) => {
                 (Arc::new(Source::workload(plan, &Expansion::Bytecode)?.into_plan()), Some(plan.clone()))
             }
-            PlanSource::Unit(_) => return Err(not_a_package(source.kind()).into()),
+            PlanSource::Unit(unit) => (Arc::new(Unit::new(unit, &signatures(unit))?.plan), None),
         };
         Ok(HostProgram { plan, workload, source: source.clone(), target, runner })
     }
 
     fn kind(&self) -> ProgramKind {
-        if self.workload.is_some() { ProgramKind::Workload } else { ProgramKind::Spaces }
+        self.source.kind()
     }
 
     /// What of the options a package has no part of.
@@ -101,7 +107,15 @@ impl HostProgram {
         options.check(self.kind())?;
         let WorkloadRunOptions { aicpus, expand, made_up, absent, data_seed, mixing, whole_outs } =
             &options.workload;
+        let UnitOptions { devices, cores, hints, events, memory, checkpoints, begin, .. } = &options.unit;
         let given = [
+            ("devices", *devices != 1),
+            ("cores", cores.as_ref().is_some_and(|cores| *cores != DeviceModel::default())),
+            ("hints", *hints != Hints::Ignore),
+            ("events", !events.is_empty()),
+            ("memory", memory.is_some()),
+            ("checkpoints", checkpoints.is_some()),
+            ("begin", *begin != Begin::Start),
             ("expand", *aicpus != 0 && *expand == Expand::Host),
             ("made_up", !made_up.is_empty()),
             ("absent", *absent != Absent::default()),
@@ -177,10 +191,16 @@ impl HostProgram {
             expansion: self.expansion(args, options)?,
             ..EmitOptions::default()
         };
-        match &self.workload {
-            Some(plan) => package::emit(&Source::workload(plan, &emit.expansion)?, self.target, &emit),
-            None => package::emit(&Source::spaces(&self.plan, &emit.expansion)?, self.target, &emit),
-        }
+        let source = match (&self.workload, &self.source) {
+            (Some(plan), _) => Source::workload(plan, &emit.expansion)?,
+            (None, PlanSource::Unit(unit)) => {
+                let made = Unit::new(unit, &signatures(unit))?;
+                let own = EmitOptions { expansion: Expansion::Table(made.table.clone()), ..emit };
+                return package::emit(&Source::of_unit(made), self.target, &own);
+            }
+            (None, _) => Source::spaces(&self.plan, &emit.expansion)?,
+        };
+        package::emit(&source, self.target, &emit)
     }
 }
 
@@ -341,6 +361,16 @@ fn unwritten(line: &str, outputs: &Arrays) -> Option<Unwritten> {
     let array = outputs.get(&tensor)?;
     let first = unravel(first, array.shape());
     Some(Unwritten { tensor, loaded: false, elements, of: array.len() as u64, first, given: false })
+}
+
+/// What the kernels of a unit say of their arguments.
+pub(crate) fn signatures(unit: &UnitSource) -> Signatures {
+    let extent = |e: &Expr| e.as_const_int().and_then(|n| u64::try_from(n).ok());
+    let of = |file: &KernelFile| {
+        let entries = file.module.kernel_entries.iter();
+        entries.map(|own| entry::signature(&file.module, own, &extent)).collect::<Vec<_>>()
+    };
+    unit.files.iter().flat_map(of).collect()
 }
 
 /// Why a plan of another kind has no package.

@@ -41,6 +41,8 @@ pub enum PackagePart {
     Metadata,
     /// What runs on a device: kernels, what runs the one of a number, and what generates their tasks.
     Device,
+    /// Of a task graph, C++ of its graphs alone, for a device of the caller.
+    Graphs,
 }
 
 /// What a package depends on of an array.

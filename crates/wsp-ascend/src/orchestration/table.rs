@@ -160,6 +160,8 @@ fn kernel(source: &Source<'_>, kernels: &[Made], task: &TableTask, words: &[u32]
     let module = &source.plan.module;
     let of: Option<FuncId> = match source.workload {
         Some(workload) => workload.function(task.of),
+        // Of a task graph it is the function itself.
+        None if source.plan.called.is_some() => Some(FuncId(task.of)),
         None => match module.structs[task.of as usize].consumer {
             Consumer::None => None,
             Consumer::Kernel(kernel) => Some(kernel),

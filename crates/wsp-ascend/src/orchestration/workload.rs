@@ -21,7 +21,7 @@ fn loops(lowered: &Lowered) -> Result<String, Diagnostic> {
     made.map(|made| made.translation_unit).map_err(|fault| {
         Diagnostic::error(codes::NOT_EMITTED, "the workload has no expander")
             .note(fault.to_string())
-            .help("write the package with bytecode, or with the tasks of a launch: `--expand bytecode|table`")
+            .help("write the package with bytecode, or with the tasks of a launch: `--expand bytecode` or `--expand table`")
     })
 }
 

@@ -15,6 +15,7 @@
 mod build;
 mod kernels;
 mod manifest;
+mod unit;
 mod workload;
 
 use crate::kernels::{Chip, codes, emit_kernel, files};
@@ -29,6 +30,7 @@ use wsp_ir::{Const, Consumer, Dim, Elem, ExprKind, Module, ParamSource, Storage,
 use wsp_plan::{Array, Arrays, LoweredPlan, Target};
 use wsp_tile::Known;
 
+pub(crate) use unit::Unit;
 pub(crate) use workload::Source;
 
 /// A program as a package.
@@ -50,6 +52,8 @@ pub(crate) fn emit(
     let elems = elements(plan, options);
     let known = Known { params: &params, elems: &elems };
     let (made, notes) = kernels_of(plan, &reached, known, chip)?;
+    let pruned = source.has_edges.then(|| unit::without_regions(plan, &made));
+    let plan = pruned.as_ref().unwrap_or(plan);
     let table = match &options.expansion {
         Expansion::Table(table) => Some(table),
         Expansion::Loops | Expansion::Bytecode => None,
@@ -102,7 +106,7 @@ pub(crate) fn emit(
 /// Whether a file belongs to a part of a package.
 fn is_of(part: PackagePart, path: &Path) -> bool {
     match part {
-        PackagePart::Whole => true,
+        PackagePart::Whole | PackagePart::Graphs => true,
         PackagePart::Metadata => {
             ["kernel_list.h", "kernel_ids.h", "task_abi.h"].iter().any(|own| path == Path::new(own))
         }

@@ -1,5 +1,6 @@
 //! A workload over the kernels of a file, as the program that a package is made of.
 
+use super::Unit;
 use crate::orchestration::Workload;
 use std::borrow::Cow;
 use wsp_backend::Expansion;
@@ -19,6 +20,8 @@ pub(crate) struct Source<'a> {
     pub(super) workload: Option<Workload<'a>>,
     /// What the schedule asks for that packages do in another way.
     pub(super) notes: Vec<Diagnostic>,
+    /// Whether edges order its tasks, as those of a graph do, and regions where there are none.
+    pub(super) has_edges: bool,
 }
 
 impl<'a> Source<'a> {
@@ -33,7 +36,17 @@ impl<'a> Source<'a> {
                 .note("AICPUs interpret programs of workloads (`.wsp`)")
                 .help("write the package with loops, or with the tasks of a launch: `--expand table`"));
         }
-        Ok(Source { plan: Cow::Borrowed(plan), workload: None, notes: super::unheeded(plan) })
+        Ok(Source {
+            plan: Cow::Borrowed(plan),
+            workload: None,
+            notes: super::unheeded(plan),
+            has_edges: false,
+        })
+    }
+
+    /// The kernels of a task graph, whose blocks are a table.
+    pub(crate) fn of_unit(unit: Unit) -> Source<'a> {
+        Source { plan: Cow::Owned(unit.plan), workload: None, notes: unit.notes, has_edges: true }
     }
 
     /// A workload.
@@ -47,7 +60,7 @@ impl<'a> Source<'a> {
         notes.extend_from_slice(workload.notes());
         notes.extend(unheeded(plan));
         let plan = Cow::Owned(program(plan, library));
-        Ok(Source { plan, workload: Some(workload), notes })
+        Ok(Source { plan, workload: Some(workload), notes, has_edges: false })
     }
 
     /// Its kernels, arrays and parameters.

@@ -221,7 +221,7 @@ pub(super) fn stage(text: &str) -> Result<Stage, String> {
         "module" => Ok(Stage::Module),
         "ptog" => Ok(Stage::Ptog),
         "image" => Ok(Stage::Image),
-        "cpp" => Err("`wsp emit FILE.tg --target NAME -o FOLDER` writes C++".to_owned()),
+        "cpp" => Err("`wsp emit FILE.tg --stage graphs --target NAME -o FOLDER` writes C++".to_owned()),
         _ => Err("the stages are `module`, `ptog` and `image`".to_owned()),
     }
 }

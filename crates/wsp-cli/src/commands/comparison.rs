@@ -7,7 +7,7 @@ use wsp_core::DType;
 use wsp_core::tg::Platform;
 use wsp_diag::Diagnostic;
 use wsp_ir::{ExprKind, ParamSource, Reference};
-use wsp_plan::{Array, Arrays, ParamValue};
+use wsp_plan::{Array, Arrays, ParamValue, Target};
 
 /// Compares the outputs of a run with every reference of its program.
 pub fn compare(
@@ -29,7 +29,12 @@ pub fn compare(
 
 /// The type that operands of products are rounded to: on simulated cores the shortest of the arrays that go in.
 pub(super) fn operands(options: &Options, arrays: &Arrays) -> Option<DType> {
-    if options.target.platform == Platform::Cpu {
+    operands_on(options.target, arrays)
+}
+
+/// The same on a target.
+pub(super) fn operands_on(target: &Target, arrays: &Arrays) -> Option<DType> {
+    if target.platform == Platform::Cpu {
         return None;
     }
     let floats = arrays.values().map(Array::dtype).filter(|elem| elem.is_short_float());

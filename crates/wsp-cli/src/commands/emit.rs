@@ -23,7 +23,7 @@ use wsp_plan::{Array, Arrays, KernelFile, PlanSource};
 /// Writes the files of a program into a folder, and lists them.
 pub(super) fn emit(session: &mut Session, args: &EmitArgs) -> Result<Outcome, Vec<Diagnostic>> {
     let kind = Kind::of(&args.file);
-    let stage = args.stage.unwrap_or(if has_package(kind) { EmitStage::Package } else { EmitStage::Graphs });
+    let stage = args.stage.unwrap_or(EmitStage::Package);
     let part = match stage {
         EmitStage::Package => Some(PackagePart::Whole),
         EmitStage::Metadata => Some(PackagePart::Metadata),
@@ -64,7 +64,7 @@ pub(super) fn emit(session: &mut Session, args: &EmitArgs) -> Result<Outcome, Ve
             }
             let given = [("--kernel", args.kernel.is_some()), ("--set", !args.set.is_empty())];
             refuse(&given, "is for `--stage kernels`").map_err(|fault| vec![fault])?;
-            unit::emit(session, args, kind)?
+            unit::emit(session, args, kind, PackagePart::Graphs)?
         }
         EmitStage::Kernels => kernels(session, args, kind)?,
     };
@@ -83,7 +83,27 @@ fn packaged(
     kind: Kind,
     part: PackagePart,
 ) -> Result<Emitted, Vec<Diagnostic>> {
-    if kind == Kind::Workload { workload(session, args, part) } else { package(session, args, part) }
+    match kind {
+        Kind::Workload => workload(session, args, part),
+        kind if kind.is_unit() => {
+            let data = &args.data;
+            let given = [
+                ("--graph", args.graph.is_some()),
+                ("--kernel", args.kernel.is_some()),
+                ("--schedule", args.schedule.is_some()),
+                ("--expand", args.expand.is_some()),
+                ("--generate", data.generate.is_some()),
+                ("--inputs", data.inputs.is_some()),
+                ("--input", !data.input.is_empty()),
+                ("--fill", !data.fill.is_empty()),
+                ("--seed", data.seed.is_some()),
+                ("--allow-unused", data.allow_unused),
+            ];
+            refuse(&given, "has no meaning for the package of a task graph").map_err(|fault| vec![fault])?;
+            unit::emit(session, args, kind, part)
+        }
+        _ => package(session, args, part),
+    }
 }
 
 /// Whether programs of a kind have packages.

@@ -1,6 +1,6 @@
 //! The references that a unit names, as programs name theirs.
 
-use super::super::comparison::number;
+use super::super::comparison::{number, operands_on};
 use wsp_backend::KvLayout;
 use wsp_check::generate::known_params;
 use wsp_check::reference::{self, Comparison, Context};
@@ -106,7 +106,7 @@ pub(super) fn compare(
             params: &|name| values.get(name).copied(),
             layout: KvLayout::default(),
             threads: wsp_check::cores() as usize,
-            operands: None,
+            operands: operands_on(unit.target, inputs),
         };
         all.extend(reference::check(reference, &cx)?);
     }

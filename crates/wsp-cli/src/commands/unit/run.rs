@@ -3,14 +3,15 @@
 use super::data;
 use super::{Kind, NOT_OF_UNITS, references, settings};
 use crate::args::{Cores, RunArgs, UnitArgs};
+use crate::commands::comparison::operands_on;
 use crate::commands::emptiness::Emptiness;
 use crate::commands::options::refuse;
 use crate::commands::outputs::{Outputs, check_allowed};
 use crate::commands::run::recording;
-use crate::commands::sequential::compare_bits;
+use crate::commands::sequential::{compare_bits, compare_close};
 use crate::commands::verdict::Ended;
 use crate::commands::{NO_KERNEL_OF_A_FILE, Outcome, Session, machine, named, refuse_machine_options};
-use crate::engine::{program, run_of_unit};
+use crate::engine::{program, program as program_of, run_of_unit};
 use crate::files::CheckpointFolder;
 use crate::report::{Check, Sources, UnitReport, UnitStats};
 use crate::unit::tensors;
@@ -146,6 +147,9 @@ fn ran(
 
 /// What the simulation makes less of than the unit says, as the platform matrix has it.
 fn platform_notes(ready: &Ready) -> Vec<Diagnostic> {
+    if ready.unit.target != CPU_SIM {
+        return Vec::new();
+    }
     let UnitOptions { hints, devices, .. } = ready.options.unit;
     let target = matrix::UnitTarget { platform: ready.unit.target.platform, hints, devices };
     matrix::diagnose(&ready.unit.module, &target)
@@ -188,9 +192,11 @@ pub(super) fn prepare(
         session.warn(&[Diagnostic::warning(codes::NO_CHECKPOINTS, message)
             .help("give the folder of the run that is to go on, or leave out `--resume`")]);
     }
+    let target = args.target.unwrap_or(CPU_SIM);
+    let is_package = target != CPU_SIM;
     let begin = if args.unit.resume && store.is_some() { Begin::Resume } else { Begin::Start };
     let options = RunOptions {
-        threads: args.threads.unwrap_or_else(wsp_check::cores),
+        threads: args.threads.unwrap_or_else(|| if is_package { 0 } else { wsp_check::cores() }),
         trace: args.trace.is_some(),
         unit: UnitOptions {
             devices: args.unit.devices.unwrap_or(1),
@@ -207,7 +213,6 @@ pub(super) fn prepare(
     };
     let values = scalars.iter().map(|(name, value)| (name.clone(), ParamValue::Int((*value).into())));
     let of_run = Args { arrays: data.arrays, values: values.collect(), ..Args::default() };
-    let target = args.target.unwrap_or(CPU_SIM);
     let unit = Arc::new(UnitSource { module, files: kernels.modules, target });
     let machine = machine(&args.launch);
     Ok((Ready { unit, args: of_run, scalars, options, machine, sources: data.sources }, outputs))
@@ -308,6 +313,18 @@ fn compare(
         session.terminal.progress("computing the reference");
         let all = references::compare(unit, &args.arrays, &ran.outputs, scalars)?;
         return Ok(Check::Close(all));
+    }
+    if unit.target != CPU_SIM {
+        session.terminal.progress("running on `cpu_sim`");
+        let own = PlanSource::from(UnitSource { target: CPU_SIM, ..UnitSource::clone(unit) });
+        let program = program_of(&own, Mode::default(), Engine::default(), None)?;
+        let options = RunOptions { sequential: true, recording: Recording::Off, ..options.clone() };
+        let expected = program.execute(args.clone(), options)?.outputs;
+        return Ok(Check::Close(compare_close(
+            &ran.outputs,
+            &expected,
+            operands_on(unit.target, &args.arrays),
+        )?));
     }
     session.terminal.progress("running once more, on one thread");
     let kept = options.unit.checkpoints.as_ref();

@@ -1,0 +1,417 @@
+//! A unit of task graphs as the program that a package is made of: a graph of kernels becomes a table of their blocks, and its edges order them.
+
+use crate::kernels::{ArgumentKind, ArrayArgument, codes, files};
+use crate::orchestration::Made;
+use wsp_backend::codes::NO_FILES;
+use wsp_backend::{LaunchTable, TableRow, TableTask};
+use wsp_core::tg::image::NodeKind;
+use wsp_core::tg::{MemLocation, PartitionNo, Scalar, TensorNo};
+use wsp_core::{AccessKind, DType, FuncId, ParamId, TensorId};
+use wsp_diag::{Diagnostic, Diagnostics, Severity, Span};
+use wsp_ir::tg::Signatures;
+use wsp_ir::{
+    Binding, BindingSource, Const, Dim, Elem, Entry, EntryParam, EntryTy, Expr, ExprKind, KernelEntry,
+    Launch, LaunchTarget, Module, ParamSource, Storage, Verified, into_verified,
+};
+use wsp_ordered::OrderedMap;
+use wsp_plan::{CompileOptions, KernelFile, LoweredPlan, UnitSource, lower_library};
+use wsp_tg::plan::{BindTensor, HostKind, KernelDef, KernelItem, PlanTensor, TensorKind};
+use wsp_tg::{ElaborateOptions, GraphPlan, UnitPlan, elaborate};
+use wsp_tile::{Known, fold};
+
+/// A unit as a program.
+pub(crate) struct Unit {
+    pub(crate) plan: LoweredPlan,
+    /// The blocks of its kernels.
+    pub(crate) table: LaunchTable,
+    /// What of it has no effect.
+    pub(crate) notes: Vec<Diagnostic>,
+}
+
+impl Unit {
+    /// # Errors
+    /// Anything but one launch of a graph of kernels; kernels without bodies; arguments that are no whole tensors, or whose extents
+    /// do not follow.
+    pub(crate) fn new(unit: &UnitSource, signatures: &Signatures) -> Result<Unit, Diagnostics> {
+        let plan = elaborate(&unit.module, signatures, &ElaborateOptions::default())?;
+        let graph = launched(&plan)?;
+        let (file, entries) = entries(unit, graph)?;
+        let bound = bindings(&plan, graph, file, &entries)?;
+        let workspaces = workspaces(graph, &entries);
+        let mut all = bound.clone();
+        all.extend(workspaces.iter().map(|(id, of)| (*id, of)));
+        let module = with_arrays(file, &entries, &all)?;
+        let mut called: Vec<FuncId> = Vec::new();
+        for entry in &entries {
+            if !called.contains(&entry.function) {
+                called.push(entry.function);
+            }
+        }
+        let lowered = lower_library(&module, &called, &CompileOptions::default())?;
+        let table = table(graph, &entries)?;
+        Ok(Unit { plan: lowered, table, notes: unheeded(graph) })
+    }
+}
+
+fn refused(message: String) -> Diagnostic {
+    Diagnostic::error(NO_FILES, message)
+        .note("a package of a task graph walks one launch of a graph of kernels")
+        .help("write its C++ for a device of your own: `--stage graphs`")
+}
+
+/// The graph that the unit launches, once.
+fn launched(plan: &UnitPlan) -> Result<&GraphPlan, Diagnostic> {
+    let mut found = None;
+    for op in &plan.host {
+        match op.kind {
+            HostKind::Alloc(_) | HostKind::Free(_) | HostKind::Sync(_) => {}
+            HostKind::Launch { graph, .. } if found.is_none() => found = plan.graphs.get(graph as usize),
+            HostKind::Launch { .. } => {
+                return Err(refused("the unit launches more than one graph".to_owned()));
+            }
+            _ => {
+                let message = "the host does more than launch a graph and wait for it";
+                return Err(refused(message.to_owned()));
+            }
+        }
+    }
+    let graph = found.ok_or_else(|| refused("the unit launches no graph".to_owned()))?;
+    let fused = graph.kernels.iter().any(|kernel| !kernel.batch.is_empty());
+    let parts = [
+        ("loops", !graph.loops.is_empty()),
+        ("conditions", !graph.conditions.is_empty()),
+        ("copies", !graph.copies.is_empty()),
+        ("releases of memory", !graph.frees.is_empty()),
+        ("notifications", !graph.notifies.is_empty() || !graph.notify_waits.is_empty()),
+        ("events", !graph.event_waits.is_empty() || !graph.signals.is_empty()),
+        ("checkpoints", !graph.checkpoints.is_empty()),
+        ("kernels that start together", !graph.records.gangs.is_empty() || fused),
+    ];
+    match parts.iter().find(|(_, has)| *has) {
+        Some((what, _)) => Err(refused(format!("graph `{}` has {what}", graph.name))),
+        None => Ok(graph),
+    }
+}
+
+/// The entry of each kernel of a graph, and the file that has them.
+fn entries<'u>(
+    unit: &'u UnitSource,
+    graph: &GraphPlan,
+) -> Result<(&'u KernelFile, Vec<&'u KernelEntry>), Diagnostic> {
+    let mut found: Option<&KernelFile> = None;
+    let mut entries = Vec::new();
+    for item in &graph.kernels {
+        let symbol = &def(graph, item.def).entry;
+        let of = |file: &&KernelFile| entry_of(&file.module, symbol).is_some();
+        let file = unit.files.iter().find(of).ok_or_else(|| {
+            Diagnostic::error(NO_FILES, format!("kernel `{symbol}` of graph `{}` has no body", graph.name))
+                .help("name the `.pto` file that has it: `use \"FILE.pto\"` in the unit, or `--kernels FILE.pto`")
+        })?;
+        if found.is_some_and(|other| !std::ptr::eq(other, file)) {
+            return Err(refused(format!("kernels of graph `{}` lie in several files", graph.name)));
+        }
+        found = Some(file);
+        entries.extend(entry_of(&file.module, symbol));
+    }
+    let file = found.ok_or_else(|| refused(format!("graph `{}` has no kernel", graph.name)))?;
+    Ok((file, entries))
+}
+
+fn entry_of<'m>(module: &'m Module, symbol: &str) -> Option<&'m KernelEntry> {
+    module.kernel_entries.iter().find(|entry| module.entry_name(entry) == symbol)
+}
+
+fn def(graph: &GraphPlan, at: u32) -> &KernelDef {
+    &graph.defs[at as usize]
+}
+
+/// The tensor of the unit that each tensor of the kernels is.
+fn bindings<'p>(
+    plan: &'p UnitPlan,
+    graph: &GraphPlan,
+    file: &KernelFile,
+    entries: &[&KernelEntry],
+) -> Result<OrderedMap<TensorId, &'p PlanTensor>, Diagnostic> {
+    let mut bound: OrderedMap<TensorId, &PlanTensor> = OrderedMap::new();
+    for ((at, item), entry) in (0..).zip(&graph.kernels).zip(entries) {
+        let name = graph.kernel_name(at);
+        if let Some(workspace) = entry.workspace() {
+            let users = entries.iter().filter(|other| other.workspace() == Some(workspace));
+            if users.count() > 1 {
+                return Err(refused(format!("the workspace of `{name}` is that of another kernel, too")));
+            }
+        }
+        let binds = graph.binds_of(item);
+        for (arg, tensor) in (0u32..).zip(entry.arguments()) {
+            let given = binds.iter().find(|bind| bind.arg == arg);
+            let given =
+                given.ok_or_else(|| refused(format!("argument {arg} of `{name}` is bound to nothing")))?;
+            let of = match given.tensor {
+                BindTensor::One(of) => &plan.tensors[of as usize],
+                BindTensor::Table { .. } => {
+                    return Err(refused(format!("argument {arg} of `{name}` is one of several tensors")));
+                }
+            };
+            let bytes = of.bytes.and_then(|bytes| i64::try_from(bytes).ok());
+            let is_whole = |size: i64| size == 0 || Some(size) == bytes;
+            let whole = given.offset == Scalar::Const(0)
+                && matches!(given.size, Scalar::Const(size) if is_whole(size));
+            if !whole {
+                return Err(refused(format!("argument {arg} of `{name}` is a part of `{}`", of.name)));
+            }
+            let own = &file.module.tensors[tensor.index()].name;
+            if let Some(other) =
+                bound.insert(tensor, of).filter(|other| other.no != of.no || other.graph != of.graph)
+            {
+                let message = format!(
+                    "`{own}` of the kernels is `{}` of the graph, and in `{name}` `{}`",
+                    other.name, of.name
+                );
+                return Err(
+                    refused(message).note("a package has one array for each tensor of the file of kernels")
+                );
+            }
+            let twin = bound
+                .iter()
+                .find(|(id, other)| **id != tensor && other.name == of.name && of.kind != TensorKind::Extern);
+            if let Some((id, _)) = twin {
+                let other = &file.module.tensors[id.index()].name;
+                return Err(refused(format!("`{other}` and `{own}` of the kernels are both `{}`", of.name)));
+            }
+        }
+    }
+    Ok(bound)
+}
+
+/// The workspaces of kernels: memory of the graph, of the bytes that it says.
+fn workspaces(graph: &GraphPlan, entries: &[&KernelEntry]) -> Vec<(TensorId, PlanTensor)> {
+    let of = |(item, entry): (&KernelItem, &&KernelEntry)| {
+        let def = def(graph, item.def);
+        let tensor = PlanTensor {
+            no: TensorNo::NONE,
+            graph: None,
+            name: format!("workspace of {}", def.name),
+            kind: TensorKind::Graph,
+            bytes: Some(def.workspace),
+            align: 64,
+            location: MemLocation::Gm,
+            dtype: None,
+            shape: Vec::new(),
+        };
+        Some((entry.workspace()?, tensor))
+    };
+    graph.kernels.iter().zip(entries).filter_map(of).collect()
+}
+
+/// The file of kernels with a host entry: arrays from outside under the names of the unit, extents as they follow from its tensors.
+fn with_arrays(
+    file: &KernelFile,
+    entries: &[&KernelEntry],
+    bound: &OrderedMap<TensorId, &PlanTensor>,
+) -> Result<Module, Diagnostics> {
+    let mut module = Module::clone(&file.module);
+    let values = extents(&into_verified(module.clone())?, file, bound)?;
+    for (param, value) in module.params.iter_mut().zip(values) {
+        if let (ParamSource::Shape { .. }, Some(value)) = (&param.source, value) {
+            let (ty, span) = (param.ty, param.span);
+            param.source = ParamSource::Derived(Expr { kind: ExprKind::Const(value), ty, span });
+        }
+    }
+    // Those that no kernel of the graph is given follow from nothing.
+    let of_unbound = |owner: wsp_ir::ShapeOwner| match owner {
+        wsp_ir::ShapeOwner::Tensor(id) => {
+            !bound.contains_key(&id) && !entries.iter().any(|entry| entry.residents.contains(&id))
+        }
+        wsp_ir::ShapeOwner::Cache(_) => true,
+    };
+    for param in &mut module.params {
+        if matches!(param.source, ParamSource::Shape { of, .. } if of_unbound(of)) {
+            let (ty, span) = (param.ty, param.span);
+            param.source = ParamSource::Derived(Expr { kind: ExprKind::Const(Const::Int(0)), ty, span });
+        }
+    }
+    let launch = Launch { target: LaunchTarget::Kernels, bindings: Vec::new(), span: Span::default() };
+    let mut entry = Entry { name: "main".to_owned(), params: Vec::new(), launch, span: Span::default() };
+    let mut take = |name: &str, tensor: TensorId, elem: Elem, span: Span| {
+        let at = entry.params.iter().position(|param| param.name == name).unwrap_or_else(|| {
+            let dtype = if let Elem::Fixed(dtype) = elem { Some(dtype) } else { None };
+            entry.params.push(EntryParam { name: name.to_owned(), ty: EntryTy::Tensor(dtype), span });
+            entry.params.len() - 1
+        });
+        entry.launch.bindings.push(Binding { param: at as u32, source: BindingSource::Tensor(tensor) });
+    };
+    for (at, tensor) in module.tensors.iter_mut().enumerate() {
+        let id = TensorId(at as u32);
+        match bound.get(&id) {
+            Some(of) if of.kind == TensorKind::Extern => take(&of.name, id, tensor.elem, tensor.span),
+            Some(_) => tensor.storage = Storage::Temporary,
+            None if entries.iter().any(|entry| entry.residents.contains(&id)) => {
+                take(&tensor.name.clone(), id, tensor.elem, tensor.span);
+            }
+            None => {}
+        }
+    }
+    module.entry = Some(entry);
+    module.kernel_entries.clear();
+    Ok(module)
+}
+
+/// Values of parameters: those of the file, and extents that follow from the tensors of the unit.
+fn extents(
+    module: &Verified,
+    file: &KernelFile,
+    bound: &OrderedMap<TensorId, &PlanTensor>,
+) -> Result<Vec<Option<Const>>, Diagnostics> {
+    let mut set = file.set.clone();
+    let mut values = files::params(module, &set)?;
+    let mut open: Vec<(TensorId, &PlanTensor)> = bound.iter().map(|(id, of)| (*id, *of)).collect();
+    while !open.is_empty() {
+        let before = open.len();
+        let mut left = Vec::new();
+        for (id, of) in open {
+            match extent(module, &values, id, of)? {
+                Some(found) => {
+                    set.extend(found);
+                    values = files::params(module, &set)?;
+                }
+                None => left.push((id, of)),
+            }
+        }
+        if left.len() == before {
+            let (id, of) = left[0];
+            let name = &module.tensors[id.index()].name;
+            let message = format!("the extents of `{name}` do not follow from `{}` of the unit", of.name);
+            return Err(refused(message).into());
+        }
+        open = left;
+    }
+    Ok(values)
+}
+
+/// The extent that a tensor of the unit tells, as a value of a parameter, if it does; none where more than one is not known yet.
+fn extent(
+    module: &Verified,
+    values: &[Option<Const>],
+    id: TensorId,
+    of: &PlanTensor,
+) -> Result<Option<Option<(String, Const)>>, Diagnostic> {
+    let tensor = &module.tensors[id.index()];
+    let elem: Option<DType> = if let Elem::Fixed(elem) = tensor.elem { Some(elem) } else { of.dtype };
+    let (Some(elem), Some(bytes)) = (elem, of.bytes) else { return Ok(None) };
+    let known = Known { params: values, elems: &[] };
+    let (mut row, mut open) = (elem.size() as u64, None);
+    for dim in &tensor.dims {
+        let Dim::Expr(e) = dim else { return Ok(None) };
+        match (fold(module, known, e).kind, &e.kind) {
+            (ExprKind::Const(Const::Int(n)), _) => row = row.saturating_mul(u64::try_from(n).unwrap_or(0)),
+            (_, ExprKind::Param(param)) if open.is_none() => open = Some(*param),
+            _ => return Ok(None),
+        }
+    }
+    let wrong = |need: String| {
+        let message =
+            format!("`{}` has {bytes} bytes, and `{}` of the kernels takes {need}", of.name, tensor.name);
+        Diagnostic::error(codes::NOT_SET, message).help("bind a tensor of the size that the kernel takes")
+    };
+    let is_workspace = of.no == TensorNo::NONE;
+    let Some(param) = open else {
+        return if row == bytes || is_workspace && row < bytes {
+            Ok(Some(None))
+        } else {
+            Err(wrong(row.to_string()))
+        };
+    };
+    if row == 0 || !is_workspace && !bytes.is_multiple_of(row) || bytes < row {
+        return Err(wrong(format!("{row} for each of `{}`", name_of(module, param))));
+    }
+    Ok(Some(Some((name_of(module, param), Const::Int((bytes / row).into())))))
+}
+
+fn name_of(module: &Verified, param: ParamId) -> String {
+    module.params[param.index()].name.clone()
+}
+
+/// Leaves out regions where the edges of a graph order its tasks. They stay where tasks of one block wait for each other by them, and where
+/// orchestration reads what tasks wrote.
+pub(super) fn without_regions(plan: &LoweredPlan, kernels: &[Made]) -> LoweredPlan {
+    let mut plan = plan.clone();
+    let mut walked = Vec::new();
+    for argument in kernels.iter().flat_map(|made| &made.source.arguments) {
+        if let ArgumentKind::Array { array: ArrayArgument::Tensor(id), walked: true, .. } = argument.kind {
+            walked.push(plan.memory[id.index()]);
+        }
+    }
+    for made in kernels {
+        let accesses = &mut plan.accesses[made.kernel.index()];
+        let of = |mode: AccessKind| {
+            let of = accesses.iter().filter(|access| access.mode == mode);
+            of.map(|access| access.tensor).collect::<Vec<_>>()
+        };
+        let (read, written) = (of(AccessKind::Read), of(AccessKind::Write));
+        let is_both = |id: TensorId| read.contains(&id) && written.contains(&id);
+        let has_several = !made.source.tasks.is_empty();
+        accesses.retain(|access| walked.contains(&access.tensor) || has_several && is_both(access.tensor));
+    }
+    plan
+}
+
+/// The blocks of the kernels, each behind all blocks of the kernels that it waits for.
+fn table(graph: &GraphPlan, entries: &[&KernelEntry]) -> Result<LaunchTable, Diagnostic> {
+    let nodes = &graph.records.nodes;
+    let mut waits = vec![0u32; nodes.len()];
+    let succs = |at: usize| &graph.records.succs[nodes[at].first as usize..nodes[at].end as usize];
+    (0..nodes.len()).for_each(|at| succs(at).iter().for_each(|to| waits[*to as usize] += 1));
+    let mut before: Vec<Vec<u32>> = vec![Vec::new(); nodes.len()];
+    let mut ready: Vec<usize> = (0..nodes.len()).rev().filter(|at| waits[*at] == 0).collect();
+    // By kernel: its first ordinal and how many blocks it has.
+    let mut blocks = vec![(0u64, 0u32); graph.kernels.len()];
+    let (mut table, mut ordinal) = (LaunchTable::default(), 0u64);
+    while let Some(at) = ready.pop() {
+        let mut seen = std::mem::take(&mut before[at]);
+        seen.sort_unstable();
+        seen.dedup();
+        match NodeKind::from_code(nodes[at].kind) {
+            Some(NodeKind::Kernel) => {
+                let kernel = nodes[at].item;
+                let count = def(graph, graph.kernels[kernel as usize].def).block_dim;
+                for block in 0..count {
+                    table.words.extend([block, count]);
+                    for earlier in &seen {
+                        let (first, count) = blocks[*earlier as usize];
+                        table.after.extend(first..first + u64::from(count));
+                    }
+                    table.rows.push(TableRow::Task(TableTask {
+                        of: entries[kernel as usize].function.0,
+                        words_end: table.words.len() as u32,
+                        after_end: table.after.len() as u32,
+                        stream: None,
+                        priority: 0,
+                    }));
+                }
+                blocks[kernel as usize] = (ordinal, count);
+                ordinal += u64::from(count);
+                seen = vec![kernel];
+            }
+            Some(NodeKind::Join) => {}
+            _ => return Err(refused(format!("graph `{}` has more than kernels", graph.name))),
+        }
+        for to in succs(at) {
+            before[*to as usize].extend_from_slice(&seen);
+            waits[*to as usize] -= 1;
+            if waits[*to as usize] == 0 {
+                ready.push(*to as usize);
+            }
+        }
+    }
+    Ok(table)
+}
+
+/// What of a graph has no effect.
+fn unheeded(graph: &GraphPlan) -> Vec<Diagnostic> {
+    let asks = |def: &KernelDef| {
+        def.request.is_some() || def.persistent.is_some() || def.partition != PartitionNo::NONE
+    };
+    let some = !graph.affinities.is_empty() || graph.defs.iter().any(asks);
+    let message = "requests for cores, partitions, affinities and residence of kernels have no effect in a package: cores of a kind run the blocks of any kernel";
+    some.then(|| Diagnostic::new(NO_FILES, Severity::Note, message)).into_iter().collect()
+}
