@@ -12,9 +12,10 @@ pub use wsp_backend::{
     TableTask, Transferred,
 };
 pub use wsp_backend::{Prepared as PreparedProgram, Program as CompiledProgram, Run as ProgramRun};
-pub use wsp_core::{FuncId, ParamId};
+pub use wsp_core::ptow::interp::Ordered;
+pub use wsp_core::{AxisId, CacheId, FuncId, ParamId};
 pub use wsp_ir::workload::StatementKind;
-pub use wsp_ir::{KernelEntry, Module};
+pub use wsp_ir::{KernelEntry, LaunchArray, MetaKind, Module};
 pub use wsp_kernel::{Engine, Mode};
 pub use wsp_plan::{KernelFile, LoweredPlan, Needs, PlanSource, UnitSource};
 

@@ -56,7 +56,7 @@ impl Unit {
 fn refused(message: String) -> Diagnostic {
     Diagnostic::error(NO_FILES, message)
         .note("a package of a task graph walks one launch of a graph of kernels")
-        .help("write its C++ for a device of your own: `--stage graphs`")
+        .help("write the C++ of its graphs alone, for a device of your own")
 }
 
 /// The graph that the unit launches, once.
