@@ -91,6 +91,66 @@ fn launched(package: &Path, inputs: &Path, outputs: &Path, options: &[&str]) -> 
     files.iter().map(|file| std::fs::read(file).unwrap()).collect()
 }
 
+/// The interpreter of workloads, built once; the tests of emitted graphs build it in the same place.
+fn device_library() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("graph/device");
+    let mut build = Command::new(env!("CARGO"));
+    build.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../wsp-device"));
+    build.args([
+        "rustc",
+        "--quiet",
+        "--offline",
+        "--lib",
+        "--profile",
+        "device",
+        "--crate-type",
+        "staticlib",
+    ]);
+    build.args(["--features", "panic-handler", "--target-dir"]).arg(&folder);
+    let (code, _, err) = ended({
+        build.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
+        build
+    });
+    assert_eq!(code, 0, "{err}");
+    folder.join("device/libwsp_device.a")
+}
+
+/// Builds a package from an emitted folder with the compiled kernels of another, which has the same ones.
+fn linked(package: &Path, kernels: &Path, libraries: &[&Path]) {
+    let same = |file: &str| {
+        let of = |folder: &Path| std::fs::read(folder.join(file)).unwrap();
+        assert!(of(package) == of(kernels), "{file}");
+    };
+    ["aicore_dispatch.cpp", "kernel_list.h", "task_abi.h"].map(same);
+    let mut compile = Command::new(std::env::var_os("CXX").unwrap_or("c++".into()));
+    compile.current_dir(package).args([
+        "-std=c++17",
+        "-O1",
+        "-pthread",
+        "-DPTO_PLATFORM=a2",
+        "-DWSP_ONE_FILE",
+        "-I.",
+        "-Iinclude",
+        "-Ihost",
+        "main.cpp",
+        "orchestration.cpp",
+    ]);
+    compile.arg(kernels.join("aicore_dispatch.o")).args(libraries).args(["-Wl,--gc-sections", "-o", "run"]);
+    let (code, _, err) = ended(compile);
+    assert_eq!(code, 0, "{err}");
+}
+
+/// Runs a package on AICPUs, with windows and seeds, and compares each run with `want`.
+fn runs_to(package: &Path, inputs: &Path, outputs: &Path, set: &[&str], want: &[Vec<u8>]) {
+    for (aicpus, window) in [("1", "1"), ("1", "1024"), ("4", "1"), ("4", "1024")] {
+        for seed in ["0", "1", "2"] {
+            let options = ["--aicpus", aicpus, "--window", window, "--seed", seed];
+            let options = [set, &options].concat();
+            assert!(launched(package, inputs, outputs, &options) == want, "{options:?}");
+        }
+    }
+}
+
 #[test]
 fn a_package_computes_the_same_bits_in_every_order_of_steps() {
     let folder = Folder::with(&[]);
@@ -130,6 +190,19 @@ fn a_package_computes_the_same_bits_in_every_order_of_steps() {
         let options = [&set[..], &["--threads", "3", "--aicpus", "2", "--seed", seed]].concat();
         assert!(launched(package, &inputs, &outputs, &options) == want, "{options:?}");
     }
+    // The tasks of this launch as a table are the same, and of no other launch.
+    let table = folder.at("table");
+    let emit = ["emit", args[1], "--target", "a2", "--expand", "table", "-o", &table];
+    let (code, _, err) = run(&[&emit[..], &args[5..]].concat());
+    assert_eq!(code, 0, "{err}");
+    linked(Path::new(&table), package, &[]);
+    runs_to(Path::new(&table), &inputs, &outputs, &set, &want);
+    decode(&folder.path("others"), &[200, 64, 9, 300, 0]);
+    let mut other = Command::new(Path::new(&table).join("run"));
+    other.arg("--inputs").arg(folder.path("others")).arg("--outputs").arg(&outputs).args(set);
+    let (code, _, err) = ended(other);
+    assert_eq!(code, 1);
+    assert!(err.contains(" is 9, and the tasks of this package are those of a launch with 7"), "{err}");
     // Without a compiler what was built runs on.
     let mut again = wsp(&args);
     again.env("XDG_CACHE_HOME", folder.path("cache")).env("CXX", "no-such-compiler");
@@ -431,6 +504,33 @@ fn a_workload_computes_the_same_bits_on_every_number_of_aicpus() {
     }
     let longer = launched(package, &inputs, &outputs, &["--set", "rounds=5", "--aicpus", "4"]);
     assert!(longer != want, "a value of the workload is a launch's");
+    // Bytecode and a table in place of loops.
+    let library = device_library();
+    for (expand, libraries) in [("bytecode", &[library.as_path()][..]), ("table", &[])] {
+        let to = folder.at(expand);
+        let (code, _, err) =
+            run(&["emit", &file, "--target", "a2", "--expand", expand, "-o", &to, "--input", &x]);
+        assert_eq!(code, 0, "{err}");
+        linked(Path::new(&to), package, libraries);
+        runs_to(Path::new(&to), &inputs, &outputs, &[], &want);
+    }
+    let of_bytecode = folder.path("bytecode");
+    let five = ["--set", "rounds=5", "--aicpus", "4"];
+    assert!(launched(&of_bytecode, &inputs, &outputs, &five) == longer);
+    let mut other = Command::new(folder.path("table").join("run"));
+    other.arg("--inputs").arg(&inputs).arg("--outputs").arg(&outputs).args(["--set", "rounds=5"]);
+    let (code, _, err) = ended(other);
+    assert_eq!(code, 1);
+    assert!(
+        err.contains("`rounds` is 5, and the tasks of this package are those of a launch with 3"),
+        "{err}"
+    );
+    // Without the interpreter a run says how to get it.
+    let mut without = wsp(&["run", &file, "--target", "ascend_host", "--input", &x, "--expand", "bytecode"]);
+    without.env("XDG_CACHE_HOME", folder.path("cache")).env("WSP_DEVICE_LIB", folder.path("none.a"));
+    let (code, _, err) = ended(without);
+    assert_eq!(code, 1);
+    assert!(err.contains("none.a") && err.contains("cargo rustc -p wsp-device"), "{err}");
 }
 
 #[test]
@@ -456,6 +556,106 @@ fn workloads_without_packages_are_told_why() {
         let (code, _, err) = hosted(&folder, args);
         assert_ne!(code, 0, "{args:?}");
         assert!(err.contains(word), "{args:?}: {err}");
+        assert!(!Path::new(&to).exists(), "{args:?}");
+    }
+}
+
+/// Two kernels of task graphs, the second over rows that other blocks of the first wrote.
+const PAIR: &str = "#include <pto/pto-inst.hpp>
+PTO_SHAPE(a, rows, 32)
+PTO_SHAPE(b, rows, 32)
+PTO_SHAPE(c, rows, 32)
+PTO_KERNEL_IMPL(double_entry, Tensor<float> a, Tensor<float> b) {
+    for (uint32_t r = get_block_idx() * 8; r < rows; r += get_block_num() * 8) {
+        VecTile<float, 8, 32> t; TLOAD(t, a, {r}); TMULS(t, t, 2.0f); TSTORE(b, t, {r});
+    }
+}
+PTO_KERNEL_IMPL(swap_entry, Tensor<float> b, Tensor<float> c) {
+    for (uint32_t r = get_block_idx() * 8; r < rows; r += get_block_num() * 8) {
+        VecTile<float, 8, 32> t; TLOAD(t, b, {rows - 8 - r}); TADDS(t, t, 1.0f); TSTORE(c, t, {r});
+    }
+}
+";
+
+/// A graph of them.
+const GRAPH: &str = "use \"pair.pto\"
+extern A: f32[64, 32]
+extern C: f32[64, 32]
+TG_BEGIN(PAIR)
+TG_KERNEL(DOUBLE, double_entry, 4, AIV, 0)
+TG_KERNEL(SWAP, swap_entry, 3, AIV, 0)
+TG_DEPEND(DOUBLE, SWAP, DATA, B)
+MC_ALLOC(B, 64*32*4, 512, GM)
+MC_BIND(DOUBLE, 0, A)
+MC_BIND(DOUBLE, 1, B)
+MC_BIND(SWAP, 0, B)
+MC_BIND(SWAP, 1, C)
+TG_END(PAIR)
+TG_LAUNCH(PAIR, main)
+TG_SYNC(PAIR)
+";
+
+#[test]
+fn a_task_graph_of_kernels_runs_as_a_package() {
+    let without = GRAPH.replace("use \"pair.pto\"", "");
+    let twice = format!("{GRAPH}TG_LAUNCH(PAIR, main)\n");
+    let files = [("pair.pto", PAIR), ("pair.tg", GRAPH), ("bare.tg", &without), ("twice.tg", &twice)];
+    let folder = Folder::with(&files);
+    let (code, out, err) =
+        hosted(&folder, &["run", &folder.at("pair.tg"), "--target", "ascend_host", "--check"]);
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(out.contains("`C` ok: max error 0.00e0"), "{out}");
+    let [package] = &built(&folder)[..] else { panic!("{:?}", built(&folder)) };
+    let (inputs, outputs) = (folder.path("inputs"), folder.path("outputs"));
+    let a = numbers(1, 64 * 32);
+    save(&inputs, "A", &Array::of(&[64, 32], &a).unwrap());
+    let want = launched(package, &inputs, &outputs, &["--serial"]);
+    let c = pto_wsp::npy::read("C", &want[0]).unwrap();
+    assert_eq!(c.as_slice::<f32>().unwrap()[0], 2.0 * a[56 * 32] + 1.0);
+    runs_to(package, &inputs, &outputs, &[], &want);
+    for (file, word) in [("bare.tg", "no body"), ("twice.tg", "more than one graph")] {
+        let to = folder.at("none");
+        let (code, _, err) = run(&["emit", &folder.at(file), "--target", "a2", "-o", &to]);
+        assert!(code == 1 && err.contains(word), "{file}: {err}");
+        assert!(!Path::new(&to).exists(), "{file}");
+    }
+}
+
+#[test]
+fn stages_of_a_package_are_written_by_themselves() {
+    let folder = Folder::with(&[("two.pto", TWO_KERNELS), ("pair.pto", PAIR), ("pair.tg", GRAPH)]);
+    let of = |file: &str, stage: &str| {
+        let to = folder.at(&format!("{stage}_{file}"));
+        let args = ["emit", &folder.at(file), "--target", "a2", "--stage", stage, "-o", &to];
+        let (code, out, err) = run(&args);
+        assert_eq!(code, 0, "{err}");
+        let files = out.lines().map(|path| path.replace(&format!("{to}/"), ""));
+        files.filter(|path| !path.starts_with("include/")).collect::<Vec<_>>()
+    };
+    let metadata = ["kernel_list.h", "kernel_ids.h", "task_abi.h", "manifest.json"];
+    assert_eq!(of("two.pto", "metadata"), metadata);
+    assert_eq!(of("pair.tg", "metadata"), metadata);
+    let device = of("two.pto", "device");
+    assert!(device.iter().all(|path| !path.starts_with("host/") && path != "main.cpp"), "{device:?}");
+    assert!(device.contains(&"kernels/attn_kernel.cpp".to_owned()), "{device:?}");
+    let cmake = folder.read("device_two.pto/CMakeLists.txt");
+    assert!(!cmake.contains("PTO_HOST") && cmake.contains("add_library(orchestration"), "{cmake}");
+}
+
+#[test]
+fn expansions_that_a_program_lacks_are_refused() {
+    let folder = Folder::with(&[("two.pto", TWO_KERNELS), ("rows.pto", ROWS), ("rows.wsp", STEPS)]);
+    let (two, rows, to) = (folder.at("two.pto"), folder.at("rows.wsp"), folder.at("none"));
+    for (args, word) in [
+        (&["emit", &two, "--target", "a2", "-o", &to, "--expand", "bytecode"][..], "have no bytecode"),
+        (&["emit", &two, "--target", "a2", "-o", &to, "--expand", "table"], "needs the launch"),
+        (&["emit", &two, "--target", "a2", "-o", &to, "--stage", "kernels", "--expand", "loops"], "--expand"),
+        (&["run", &two, "--expand", "loops"], "for packages"),
+        (&["run", &rows, "--expand", "table"], "`--expand table` is for packages"),
+        (&["run", &rows, "--target", "ascend_host", "--expand", "host"], "is for `cpu_sim`"),
+    ] {
+        let (code, _, err) = hosted(&folder, args);
+        assert!(code != 0 && err.contains(word), "{args:?}: {err}");
         assert!(!Path::new(&to).exists(), "{args:?}");
     }
 }
