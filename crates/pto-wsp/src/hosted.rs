@@ -175,8 +175,12 @@ fn device_library() -> Result<(PathBuf, ContentKey), Diagnostic> {
     let named = std::env::var_os(DEVICE_LIBRARY).filter(|name| !name.is_empty()).map(PathBuf::from);
     let own = || Some(std::env::current_exe().ok()?.parent()?.join("libwsp_device.a"));
     let path = named.or_else(own).unwrap_or_default();
-    let read = fs::read(&path).and_then(|bytes| Ok((fs::canonicalize(&path)?, ContentKey::of(&bytes))));
-    read.map_err(|fault| {
+    let read = || {
+        let mut bytes = Vec::new();
+        File::open(&path)?.read_to_end(&mut bytes)?;
+        Ok((fs::canonicalize(&path)?, ContentKey::of(&bytes)))
+    };
+    read().map_err(|fault: Error| {
         let message = format!("a package with bytecode links `{}`, which cannot be read", path.display());
         Diagnostic::error(NOT_BUILT, message)
             .note(fault.to_string())
