@@ -3,6 +3,7 @@
 
 mod beside;
 mod edits;
+mod expansions;
 mod workloads;
 
 use crate::command::{Folder, ended, run, wsp};
@@ -95,6 +96,66 @@ fn launched(package: &Path, inputs: &Path, outputs: &Path, options: &[&str]) -> 
     files.iter().map(|file| std::fs::read(file).unwrap()).collect()
 }
 
+/// The interpreter of workloads, built once; the tests of emitted graphs build it in the same place.
+fn device_library() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("graph/device");
+    let mut build = Command::new(env!("CARGO"));
+    build.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../wsp-device"));
+    build.args([
+        "rustc",
+        "--quiet",
+        "--offline",
+        "--lib",
+        "--profile",
+        "device",
+        "--crate-type",
+        "staticlib",
+    ]);
+    build.args(["--features", "panic-handler", "--target-dir"]).arg(&folder);
+    let (code, _, err) = ended({
+        build.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
+        build
+    });
+    assert_eq!(code, 0, "{err}");
+    folder.join("device/libwsp_device.a")
+}
+
+/// Builds a package from an emitted folder with the compiled kernels of another, which has the same ones.
+fn linked(package: &Path, kernels: &Path, libraries: &[&Path]) {
+    let same = |file: &str| {
+        let of = |folder: &Path| std::fs::read(folder.join(file)).unwrap();
+        assert!(of(package) == of(kernels), "{file}");
+    };
+    ["aicore_dispatch.cpp", "kernel_list.h", "task_abi.h"].into_iter().for_each(same);
+    let mut compile = Command::new(std::env::var_os("CXX").unwrap_or("c++".into()));
+    compile.current_dir(package).args([
+        "-std=c++17",
+        "-O1",
+        "-pthread",
+        "-DPTO_PLATFORM=a2",
+        "-DWSP_ONE_FILE",
+        "-I.",
+        "-Iinclude",
+        "-Ihost",
+        "main.cpp",
+        "orchestration.cpp",
+    ]);
+    compile.arg(kernels.join("aicore_dispatch.o")).args(libraries).args(["-Wl,--gc-sections", "-o", "run"]);
+    let (code, _, err) = ended(compile);
+    assert_eq!(code, 0, "{err}");
+}
+
+/// Runs a package on AICPUs, with windows and seeds, and compares each run with `want`.
+fn runs_to(package: &Path, inputs: &Path, outputs: &Path, set: &[&str], want: &[Vec<u8>]) {
+    for (aicpus, window) in [("1", "1"), ("1", "1024"), ("4", "1"), ("4", "1024")] {
+        for seed in ["0", "1", "2"] {
+            let options = ["--aicpus", aicpus, "--window", window, "--seed", seed];
+            let options = [set, &options].concat();
+            assert!(launched(package, inputs, outputs, &options) == want, "{options:?}");
+        }
+    }
+}
+
 #[test]
 fn a_package_computes_the_same_bits_in_every_order_of_steps() {
     let folder = Folder::with(&[]);
@@ -134,6 +195,19 @@ fn a_package_computes_the_same_bits_in_every_order_of_steps() {
         let options = [&set[..], &["--threads", "3", "--aicpus", "2", "--seed", seed]].concat();
         assert!(launched(package, &inputs, &outputs, &options) == want, "{options:?}");
     }
+    // The tasks of this launch as a table are the same, and of no other launch.
+    let table = folder.at("table");
+    let emit = ["emit", args[1], "--target", "a2", "--expand", "table", "-o", &table];
+    let (code, _, err) = run(&[&emit[..], &args[5..]].concat());
+    assert_eq!(code, 0, "{err}");
+    linked(Path::new(&table), package, &[]);
+    runs_to(Path::new(&table), &inputs, &outputs, &set, &want);
+    decode(&folder.path("others"), &[200, 64, 9, 300, 0]);
+    let mut other = Command::new(Path::new(&table).join("run"));
+    other.arg("--inputs").arg(folder.path("others")).arg("--outputs").arg(&outputs).args(set);
+    let (code, _, err) = ended(other);
+    assert_eq!(code, 1);
+    assert!(err.contains(" is 9, and the tasks of this package are those of a launch with 7"), "{err}");
     // Without a compiler what was built runs on.
     let mut again = wsp(&args);
     again.env("XDG_CACHE_HOME", folder.path("cache")).env("CXX", "no-such-compiler");

@@ -1,12 +1,13 @@
 //! Packages of workloads.
 
-use super::{built, hosted, launched, numbers, save};
-use crate::command::Folder;
+use super::{built, device_library, hosted, launched, linked, numbers, runs_to, save};
+use crate::command::{Folder, ended, run, wsp};
 use std::path::Path;
+use std::process::Command;
 use wsp_plan::Array;
 
 /// Kernels that keep rows between tasks.
-const ROWS: &str = r#"PTO_PARAM(uint32_t, cols, 32)
+pub(super) const ROWS: &str = r#"PTO_PARAM(uint32_t, cols, 32)
 PTO_SHAPE(x, rows, cols)
 PTO_SHAPE(y, rows, cols)
 PTO_TENSOR(kept, float, rows, cols)
@@ -37,7 +38,7 @@ PTO_KERNEL_IMPL(end_rows) {
 "#;
 
 /// Steps one after the other, streams, gates and priorities; under `ranges` each AICPU has a range of tasks.
-const STEPS: &str = r#"use "rows.pto";
+pub(super) const STEPS: &str = r#"use "rows.pto";
 
 param rows;
 param rounds = 3;
@@ -106,6 +107,33 @@ fn a_workload_computes_the_same_bits_on_every_number_of_aicpus() {
     }
     let longer = launched(package, &inputs, &outputs, &["--set", "rounds=5", "--aicpus", "4"]);
     assert!(longer != want, "a value of the workload is a launch's");
+    // Bytecode and a table in place of loops.
+    let library = device_library();
+    for (expand, libraries) in [("bytecode", &[library.as_path()][..]), ("table", &[])] {
+        let to = folder.at(expand);
+        let (code, _, err) =
+            run(&["emit", &file, "--target", "a2", "--expand", expand, "-o", &to, "--input", &x]);
+        assert_eq!(code, 0, "{err}");
+        linked(Path::new(&to), package, libraries);
+        runs_to(Path::new(&to), &inputs, &outputs, &[], &want);
+    }
+    let of_bytecode = folder.path("bytecode");
+    let five = ["--set", "rounds=5", "--aicpus", "4"];
+    assert!(launched(&of_bytecode, &inputs, &outputs, &five) == longer);
+    let mut other = Command::new(folder.path("table").join("run"));
+    other.arg("--inputs").arg(&inputs).arg("--outputs").arg(&outputs).args(["--set", "rounds=5"]);
+    let (code, _, err) = ended(other);
+    assert_eq!(code, 1);
+    assert!(
+        err.contains("`rounds` is 5, and the tasks of this package are those of a launch with 3"),
+        "{err}"
+    );
+    // Without the interpreter a run says how to get it.
+    let mut without = wsp(&["run", &file, "--target", "ascend_host", "--input", &x, "--expand", "bytecode"]);
+    without.env("XDG_CACHE_HOME", folder.path("cache")).env("WSP_DEVICE_LIB", folder.path("none.a"));
+    let (code, _, err) = ended(without);
+    assert_eq!(code, 1);
+    assert!(err.contains("none.a") && err.contains("cargo rustc -p wsp-device"), "{err}");
 }
 
 #[test]

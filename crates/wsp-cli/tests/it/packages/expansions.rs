@@ -1,0 +1,107 @@
+//! Packages of task graphs, parts of packages, and expansions that programs lack.
+
+use super::workloads::{ROWS, STEPS};
+use super::{TWO_KERNELS, built, hosted, launched, numbers, runs_to, save};
+use crate::command::{Folder, run};
+use std::path::Path;
+use wsp_plan::Array;
+
+/// Two kernels of task graphs, the second over rows that other blocks of the first wrote.
+const PAIR: &str = "#include <pto/pto-inst.hpp>
+PTO_SHAPE(a, rows, 32)
+PTO_SHAPE(b, rows, 32)
+PTO_SHAPE(c, rows, 32)
+PTO_KERNEL_IMPL(double_entry, Tensor<float> a, Tensor<float> b) {
+    for (uint32_t r = get_block_idx() * 8; r < rows; r += get_block_num() * 8) {
+        VecTile<float, 8, 32> t; TLOAD(t, a, {r}); TMULS(t, t, 2.0f); TSTORE(b, t, {r});
+    }
+}
+PTO_KERNEL_IMPL(swap_entry, Tensor<float> b, Tensor<float> c) {
+    for (uint32_t r = get_block_idx() * 8; r < rows; r += get_block_num() * 8) {
+        VecTile<float, 8, 32> t; TLOAD(t, b, {rows - 8 - r}); TADDS(t, t, 1.0f); TSTORE(c, t, {r});
+    }
+}
+";
+
+/// A graph of them.
+const GRAPH: &str = "use \"pair.pto\"
+extern A: f32[64, 32]
+extern C: f32[64, 32]
+TG_BEGIN(PAIR)
+TG_KERNEL(DOUBLE, double_entry, 4, AIV, 0)
+TG_KERNEL(SWAP, swap_entry, 3, AIV, 0)
+TG_DEPEND(DOUBLE, SWAP, DATA, B)
+MC_ALLOC(B, 64*32*4, 512, GM)
+MC_BIND(DOUBLE, 0, A)
+MC_BIND(DOUBLE, 1, B)
+MC_BIND(SWAP, 0, B)
+MC_BIND(SWAP, 1, C)
+TG_END(PAIR)
+TG_LAUNCH(PAIR, main)
+TG_SYNC(PAIR)
+";
+
+#[test]
+fn a_task_graph_of_kernels_runs_as_a_package() {
+    let without = GRAPH.replace("use \"pair.pto\"", "");
+    let twice = format!("{GRAPH}TG_LAUNCH(PAIR, main)\n");
+    let files = [("pair.pto", PAIR), ("pair.tg", GRAPH), ("bare.tg", &without), ("twice.tg", &twice)];
+    let folder = Folder::with(&files);
+    let (code, out, err) =
+        hosted(&folder, &["run", &folder.at("pair.tg"), "--target", "ascend_host", "--check"]);
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(out.contains("`C` ok: max error 0.00e0"), "{out}");
+    let [package] = &built(&folder)[..] else { panic!("{:?}", built(&folder)) };
+    let (inputs, outputs) = (folder.path("inputs"), folder.path("outputs"));
+    let a = numbers(1, 64 * 32);
+    save(&inputs, "A", &Array::of(&[64, 32], &a).unwrap());
+    let want = launched(package, &inputs, &outputs, &["--serial"]);
+    let c = pto_wsp::npy::read("C", &want[0]).unwrap();
+    assert_eq!(c.as_slice::<f32>().unwrap()[0], 2.0 * a[56 * 32] + 1.0);
+    runs_to(package, &inputs, &outputs, &[], &want);
+    for (file, word) in [("bare.tg", "no body"), ("twice.tg", "more than one graph")] {
+        let to = folder.at("none");
+        let (code, _, err) = run(&["emit", &folder.at(file), "--target", "a2", "-o", &to]);
+        assert!(code == 1 && err.contains(word), "{file}: {err}");
+        assert!(!Path::new(&to).exists(), "{file}");
+    }
+}
+
+#[test]
+fn stages_of_a_package_are_written_by_themselves() {
+    let folder = Folder::with(&[("two.pto", TWO_KERNELS), ("pair.pto", PAIR), ("pair.tg", GRAPH)]);
+    let of = |file: &str, stage: &str| {
+        let to = folder.at(&format!("{stage}_{file}"));
+        let args = ["emit", &folder.at(file), "--target", "a2", "--stage", stage, "-o", &to];
+        let (code, out, err) = run(&args);
+        assert_eq!(code, 0, "{err}");
+        let files = out.lines().map(|path| path.replace(&format!("{to}/"), ""));
+        files.filter(|path| !path.starts_with("include/")).collect::<Vec<_>>()
+    };
+    let metadata = ["kernel_list.h", "kernel_ids.h", "task_abi.h", "manifest.json"];
+    assert_eq!(of("two.pto", "metadata"), metadata);
+    assert_eq!(of("pair.tg", "metadata"), metadata);
+    let device = of("two.pto", "device");
+    assert!(device.iter().all(|path| !path.starts_with("host/") && path != "main.cpp"), "{device:?}");
+    assert!(device.contains(&"kernels/attn_kernel.cpp".to_owned()), "{device:?}");
+    let cmake = folder.read("device_two.pto/CMakeLists.txt");
+    assert!(!cmake.contains("PTO_HOST") && cmake.contains("add_library(orchestration"), "{cmake}");
+}
+
+#[test]
+fn expansions_that_a_program_lacks_are_refused() {
+    let folder = Folder::with(&[("two.pto", TWO_KERNELS), ("rows.pto", ROWS), ("rows.wsp", STEPS)]);
+    let (two, rows, to) = (folder.at("two.pto"), folder.at("rows.wsp"), folder.at("none"));
+    for (args, word) in [
+        (&["emit", &two, "--target", "a2", "-o", &to, "--expand", "bytecode"][..], "have no bytecode"),
+        (&["emit", &two, "--target", "a2", "-o", &to, "--expand", "table"], "needs the launch"),
+        (&["emit", &two, "--target", "a2", "-o", &to, "--stage", "kernels", "--expand", "loops"], "--expand"),
+        (&["run", &two, "--expand", "loops"], "for packages"),
+        (&["run", &rows, "--expand", "table"], "`--expand table` is for packages"),
+        (&["run", &rows, "--target", "ascend_host", "--expand", "host"], "is for `cpu_sim`"),
+    ] {
+        let (code, _, err) = hosted(&folder, args);
+        assert!(code != 0 && err.contains(word), "{args:?}: {err}");
+        assert!(!Path::new(&to).exists(), "{args:?}");
+    }
+}
