@@ -39,7 +39,7 @@ class Channel(Named):
             raise trace_error(
                 1038,
                 f"a channel of depth {self.depth.args[0]}",
-                help="it holds at least 1 tile, or none: with `depth=0` a sender goes on when its tile is taken",
+                help="it holds tiles, or none: with `depth=0` a sender waits until its tile is taken",
             )
         self.shape = shape
         self.dtype = dtype

@@ -16,12 +16,12 @@ from .loopaxes import Axis, LoopAxes
 from .names import Names, check_name, is_name, variable_of
 from .nodes import (
     Blocks,
+    Close,
     Cond,
+    Consume,
     KernelEntry,
     Loop,
     Node,
-    Close,
-    Consume,
     Pass,
     Pipeline,
     RaggedDomain,

@@ -55,6 +55,8 @@ pub struct ChannelFlow {
     pub consumes: Option<IntExpr>,
     /// Tokens sent and consumed with the values that are known, over all runs.
     pub counted: Option<(u64, u64)>,
+    /// What the two rates are, with the values that are known.
+    pub once: [Option<i64>; 2],
     /// Its depth, with the values that are known.
     pub depth: Option<u32>,
     /// Its depth among those of the smallest sum with which every process ends.
@@ -103,6 +105,8 @@ pub fn flow(module: &WorkloadModule, set: &[(String, ParamValue)]) -> Option<Flo
         for channel in &mut pipeline.channels {
             let (workload, id) = (pipeline.workload, channel.channel);
             channel.depth = Some(bindings.channel_depth(workload, id));
+            let rates = [&channel.sends, &channel.consumes].map(Option::as_ref);
+            channel.once = rates.map(|rate| bindings.evaluate(&reduced, rate?, &[]).ok());
             channel.least = least.as_ref().map(|least| least[workload.index()][id.index()]);
             let count = counts.iter().find(|count| (count.workload, count.channel) == (workload, id));
             channel.counted = count.filter(|_| ended).map(|count| (count.sent, count.consumed));
@@ -164,12 +168,16 @@ impl Flow {
 
 impl ChannelFlow {
     fn line(&self, module: &WorkloadModule, workload: &Workload) -> String {
-        let rate = |rate: &Option<IntExpr>, count: Option<u64>| match (rate, count) {
-            (Some(rate), Some(count)) => match rate.as_const() {
-                Some(once) if u64::try_from(once) == Ok(count) => once.to_string(),
-                Some(once) => format!("{once} at a time, {count} in all"),
-                None => format!("{}, {count} in all", print_expr(module, rate)),
-            },
+        let rate = |rate: &Option<IntExpr>, count: Option<u64>, end: usize| match (rate, count) {
+            (Some(rate), Some(count)) => {
+                let once = self.once[end].and_then(|once| u64::try_from(once).ok());
+                match (print_expr(module, rate), rate.as_const()) {
+                    (text, Some(_)) if once == Some(count) => text,
+                    (text, None) if once == Some(count) => format!("{text} = {count}"),
+                    (text, Some(_)) => format!("{text} at a time, {count} in all"),
+                    (text, None) => format!("{text}, {count} in all"),
+                }
+            }
             (Some(rate), None) => print_expr(module, rate),
             (None, Some(count)) => count.to_string(),
             (None, None) => "?".to_owned(),
@@ -181,8 +189,8 @@ impl ChannelFlow {
         format!(
             "  {}: {} sent, {} consumed, depth {depth}{least}",
             channel.name,
-            rate(&self.sends, sent),
-            rate(&self.consumes, consumed)
+            rate(&self.sends, sent, 0),
+            rate(&self.consumes, consumed, 1)
         )
     }
 }
@@ -222,6 +230,7 @@ fn channels(module: &WorkloadModule, workload: WorkloadId, processes: &[Process]
         sends: of(channel, true),
         consumes: of(channel, false),
         counted: None,
+        once: [None; 2],
         depth: None,
         least: None,
     };
