@@ -170,7 +170,7 @@ fn a_pipeline_that_is_cancelled_ends() {
 }
 
 #[test]
-fn aicpus_run_the_tasks_of_a_pipeline_whoever_generates_them() {
+fn aicpus_run_the_tasks_of_a_pipeline_of_the_host_and_their_own() {
     let text = pipelined("");
     let expected = outputs(&text, &WorkloadOptions { sequential: true, ..WorkloadOptions::default() });
     for expand in [Expand::Bytecode, Expand::Host] {
