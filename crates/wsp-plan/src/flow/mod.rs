@@ -238,7 +238,7 @@ fn channels(module: &WorkloadModule, workload: WorkloadId, processes: &[Process]
 }
 
 /// Whether a process sends to a channel, or consumes from it.
-fn uses(block: &Block, channel: ChannelId, sends: bool) -> bool {
+pub(crate) fn uses(block: &Block, channel: ChannelId, sends: bool) -> bool {
     let mut found = false;
     each_node(block, &mut |node| {
         found |= match &node.kind {

@@ -5,6 +5,7 @@ use super::super::emit::{BodyId, Place};
 use super::body::MAX_EXT;
 use super::scope::{Binding, InlinedWorkload};
 use super::{Lowering, OpenPipeline, PipelineChannel, VarKind};
+use crate::flow::uses;
 use wsp_core::ptow::Op;
 use wsp_core::{ChannelId, VarId};
 use wsp_diag::{Diagnostic, Span};
@@ -90,19 +91,6 @@ impl<'m> Lowering<'m> {
         self.inner(place, block, scope);
         self.leave();
     }
-}
-
-/// Whether a process sends to a channel, or consumes from it.
-fn uses(block: &Block, channel: ChannelId, sends: bool) -> bool {
-    let mut found = false;
-    each_node(block, &mut |node| {
-        found |= match &node.kind {
-            NodeKind::Send { channel: to, .. } => sends && *to == channel,
-            NodeKind::Consume { arms, .. } => !sends && arms.iter().any(|arm| arm.channel == channel),
-            _ => false,
-        };
-    });
-    found
 }
 
 /// The channels that processes use, in the order of their declaration.

@@ -102,12 +102,7 @@ impl<'p, 'm> Machine<'p, 'm> {
     /// Runs to the end.
     pub(super) fn run(mut self, sink: &mut Sink<'_>) -> Result<ExpandStats, ExpandError<Refused>> {
         match self.go(sink) {
-            Ok(()) => {
-                if !self.turns.counts.is_empty() {
-                    sink.channels(&self.turns.counts);
-                }
-                Ok(ExpandStats { tasks: self.ordinal, ..self.stats })
-            }
+            Ok(()) => Ok(ExpandStats { tasks: self.ordinal, ..self.stats }),
             Err(Stop::Sink(error)) => Err(ExpandError::Sink(error)),
             Err(Stop::Cancelled) => Err(ExpandError::Cancelled),
             Err(Stop::Fault(fault)) => Err(ExpandError::Fault(Box::new(self.diagnostic(&fault)))),

@@ -99,9 +99,6 @@ pub trait TaskSink {
     /// Ends the expansion.
     fn slot(&mut self, slot: SlotId) -> Result<i64, Self::Error>;
 
-    /// What went through the channels of all pipelines, at the end of the expansion. Not called where there are no channels.
-    fn channels(&mut self, _counts: &[ChannelCount]) {}
-
     /// Whether to stop. Asked now and then.
     fn cancelled(&self) -> bool {
         false
@@ -110,17 +107,15 @@ pub trait TaskSink {
 
 /// What went through a channel, over all runs of its pipeline.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ChannelCount {
+pub(crate) struct ChannelCount {
     /// Whose channel it is.
-    pub workload: WorkloadId,
+    pub(crate) workload: WorkloadId,
     /// It among the channels of the workload.
-    pub channel: ChannelId,
+    pub(crate) channel: ChannelId,
     /// Tokens that were sent.
-    pub sent: u64,
+    pub(crate) sent: u64,
     /// Tokens that were consumed: fewer where some were left at the end.
-    pub consumed: u64,
-    /// Most slots that were taken at once.
-    pub fullest: u64,
+    pub(crate) consumed: u64,
 }
 
 /// What an expansion came to.

@@ -96,9 +96,6 @@ impl Machine<'_, '_> {
         let slot = tokens.begun % slots;
         tokens.begun += 1;
         tokens.sending += 1;
-        let held = tokens.held();
-        let count = &mut self.turns.counts[transfer.channel as usize];
-        count.fullest = count.fullest.max(held);
         self.begin_transfer(id, slot);
         Ok(pc + 1)
     }

@@ -1,7 +1,7 @@
 //! Sinks of all types behind one: what expands is compiled once, and not for each of them. A call through a table per task is little beside what a
 //! sink does with it.
 
-use super::{ChannelCount, ExpandError, ExpandStats, TaskRecord, TaskSink};
+use super::{ExpandError, ExpandStats, TaskRecord, TaskSink};
 use wsp_core::SlotId;
 
 /// A sink whose error waits.
@@ -70,10 +70,6 @@ impl<S: TaskSink> TaskSink for Behind<'_, S> {
     fn slot(&mut self, slot: SlotId) -> Result<i64, Refused> {
         let told = self.sink.slot(slot);
         self.kept(told)
-    }
-
-    fn channels(&mut self, counts: &[ChannelCount]) {
-        self.sink.channels(counts);
     }
 
     fn cancelled(&self) -> bool {

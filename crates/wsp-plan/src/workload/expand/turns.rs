@@ -77,5 +77,5 @@ impl Turns {
 
 /// Before its first token.
 fn count(channel: &Channel<'_>) -> ChannelCount {
-    ChannelCount { workload: channel.workload, channel: channel.id, sent: 0, consumed: 0, fullest: 0 }
+    ChannelCount { workload: channel.workload, channel: channel.id, sent: 0, consumed: 0 }
 }
