@@ -42,6 +42,12 @@ headers! {
 }
 
 headers! {
+    TASK_RUNTIME, "What hands tasks to the public task runtime in place of the executor; its header `pto_orchestration_api.h` is not among them.",
+    "pto/wsp/backend/npu/runtime_sink.hpp",
+    "pto/wsp/backend/npu/runtime_entry.hpp",
+}
+
+headers! {
     PROGRAMS, "What programs around emitted code may include: graphs of kernels, streams, launches, signals of the two sides, and what `.pto` programs name.",
     "pto/runtime/descriptor.hpp",
     "pto/runtime/schedule.hpp",

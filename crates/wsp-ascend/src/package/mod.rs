@@ -67,13 +67,14 @@ pub(crate) fn emit(
     add("task_abi.h", kernels::abi(&tasks));
     add("aicore_dispatch.cpp", kernels::dispatch(&tasks));
     add("program.hpp", text.header);
-    add("orchestration.cpp", text.source);
+    add("orchestration.cpp", text.source + RUNTIME);
     if let Some(workload) = &source.workload {
         add("expander.inc", workload.expander.clone());
     }
     add("main.cpp", build::main());
     add("CMakeLists.txt", build::cmake(chip, &tasks));
-    let headers = [expander::HEADERS, crate::HEADERS, runtime_headers::EXECUTOR, runtime_headers::HOST_RUN];
+    use runtime_headers::{EXECUTOR, HOST_RUN, TASK_RUNTIME};
+    let headers = [expander::HEADERS, crate::HEADERS, EXECUTOR, HOST_RUN, TASK_RUNTIME];
     for (path, text) in headers.into_iter().flatten() {
         add(&format!("include/{path}"), (*text).to_owned());
     }
@@ -87,6 +88,14 @@ pub(crate) fn emit(
     found.extend(source.notes.iter().cloned());
     Ok(Emitted { package, notes: found })
 }
+
+/// The end of `orchestration.cpp`, which the executor of this project has no part of.
+const RUNTIME: &str = "
+#if defined(WSP_TASK_RUNTIME)
+#include \"pto/wsp/backend/npu/runtime_entry.hpp\"
+WSP_RUNTIME_ENTRY(program)
+#endif
+";
 
 /// The kernels that tasks call, or that descriptors reach.
 fn reached(plan: &LoweredPlan) -> Result<Vec<FuncId>, Diagnostic> {
