@@ -227,8 +227,9 @@ impl View {
     }
 }
 
-/// Makes views that differ in what is known of their valid extents, or in rows beyond them, views of one type.
-pub(super) fn one_type(views: &mut [View; 3]) {
+/// Makes views that differ in what is known of their valid extents, or in rows beyond them, views of one type: a host simulation of the
+/// instruction set takes no others for some instructions.
+pub(super) fn one_type(views: &mut [View]) {
     let rows = views.iter().map(|view| view.rows).min().unwrap_or_default();
     for axis in 0..2 {
         if views.iter().any(|view| matches!(view.valid[axis], Valid::Text(_))) {
