@@ -237,6 +237,11 @@ pub(super) fn one_type(views: &mut [View]) {
         }
     }
     views.iter_mut().for_each(|view| view.rows = rows);
+    // Of one row nothing lies behind the columns.
+    if rows == 1 {
+        let cols = views.iter().map(|view| view.cols).min().unwrap_or_default();
+        views.iter_mut().for_each(|view| view.cols = cols);
+    }
 }
 
 /// The tile of a buffer of UB as its elements lie: a column without gaps, or rows.

@@ -54,10 +54,13 @@ constexpr void check_elementwise() {
 
 // A public simulation of the instruction set for hosts takes tiles of one type for a few instructions. Tiles of other rows or columns are left
 // to cores, which take them.
+template <typename D, typename T>
+constexpr bool of_one_type = D::Rows != T::Rows || (D::Rows > 1 && D::Cols != T::Cols) || std::is_same_v<D, T>;
+
 template <typename D, typename... Tiles>
 constexpr void check_one_type() {
-    static_assert(((D::Rows != Tiles::Rows || D::Cols != Tiles::Cols || std::is_same_v<D, Tiles>)&&...),
-                  "tiles of this instruction with the same rows and columns are of one type");
+    static_assert((of_one_type<D, Tiles> && ...),
+                  "tiles of this instruction of one row, or with the same rows and columns, are of one type");
 }
 
 // The bytes of the valid part of a tile, from the first to the last.
