@@ -36,6 +36,10 @@ pub const HOST_RUN: Headers = Headers(&[
     "pto/rt/backend/npu/host_run.hpp",
 ]);
 
+/// What hands tasks to the public task runtime in place of the executor; its header `pto_orchestration_api.h` is not among them.
+pub const TASK_RUNTIME: Headers =
+    Headers(&["pto/wsp/backend/npu/runtime_sink.hpp", "pto/wsp/backend/npu/runtime_entry.hpp"]);
+
 /// What programs around emitted code may include: graphs of kernels, streams, launches, signals of the two sides, and what `.pto` programs name.
 pub const PROGRAMS: Headers = Headers(&[
     "pto/runtime/descriptor.hpp",

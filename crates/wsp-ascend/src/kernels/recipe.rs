@@ -166,6 +166,11 @@ impl<'a> Recipe<'a> {
 
     /// `name(dst, src)`
     pub(super) fn unary(&mut self, name: &str, dst: &View, src: &View) {
+        let mut views = [dst, src].map(View::clone);
+        if name == "TABS" {
+            one_type(&mut views);
+        }
+        let [dst, src] = &views;
         self.call(name, [out(dst), input(src)]);
     }
 
@@ -173,7 +178,6 @@ impl<'a> Recipe<'a> {
     pub(super) fn binary(&mut self, name: &str, dst: &View, a: &View, b: &View) {
         let mut views = [dst, a, b].map(View::clone);
         if name == "TADD" {
-            // A host simulation of the instruction set takes tiles of one type for it.
             one_type(&mut views);
         }
         let [dst, a, b] = &views;
@@ -443,6 +447,9 @@ impl<'a> Recipe<'a> {
             Valid::Text(n) => Valid::Text(format!("ceil_div({n}, 8u)")),
         };
         let mask = mask.with_valid(dst.valid[0].clone(), bytes);
+        let mut views = [dst, a, b].map(View::clone);
+        one_type(&mut views);
+        let [dst, a, b] = &views;
         self.call("TSEL", [out(dst), input(&mask), input(a), input(b), out(&tmp)]);
     }
 }

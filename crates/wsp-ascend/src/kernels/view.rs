@@ -227,8 +227,9 @@ impl View {
     }
 }
 
-/// Makes views that differ in what is known of their valid extents, or in rows beyond them, views of one type.
-pub(super) fn one_type(views: &mut [View; 3]) {
+/// Makes views that differ in what is known of their valid extents, or in rows beyond them, views of one type: a host simulation of the
+/// instruction set takes no others for some instructions.
+pub(super) fn one_type(views: &mut [View]) {
     let rows = views.iter().map(|view| view.rows).min().unwrap_or_default();
     for axis in 0..2 {
         if views.iter().any(|view| matches!(view.valid[axis], Valid::Text(_))) {
@@ -236,6 +237,11 @@ pub(super) fn one_type(views: &mut [View; 3]) {
         }
     }
     views.iter_mut().for_each(|view| view.rows = rows);
+    // Of one row nothing lies behind the columns.
+    if rows == 1 {
+        let cols = views.iter().map(|view| view.cols).min().unwrap_or_default();
+        views.iter_mut().for_each(|view| view.cols = cols);
+    }
 }
 
 /// The tile of a buffer of UB as its elements lie: a column without gaps, or rows.

@@ -76,7 +76,7 @@ pub(crate) fn emit(
     add("task_abi.h", kernels::abi(&tasks));
     add("aicore_dispatch.cpp", kernels::dispatch(&tasks));
     add("program.hpp", text.header);
-    add("orchestration.cpp", text.source);
+    add("orchestration.cpp", text.source + RUNTIME);
     if let Some((path, text)) = text.included {
         add(path, text);
     }
@@ -86,7 +86,8 @@ pub(crate) fn emit(
     if let Some((path, text)) = crate::header_of(&options.expansion) {
         add(&format!("include/{path}"), text.to_owned());
     }
-    let headers = [expander::HEADERS, crate::HEADERS, runtime_headers::EXECUTOR, runtime_headers::HOST_RUN];
+    use runtime_headers::{EXECUTOR, HOST_RUN, TASK_RUNTIME};
+    let headers = [expander::HEADERS, crate::HEADERS, EXECUTOR, HOST_RUN, TASK_RUNTIME];
     for (path, text) in headers.into_iter().flatten() {
         add(&format!("include/{path}"), text.to_owned());
     }
@@ -121,6 +122,14 @@ fn is_of_host(path: &Path) -> bool {
     path.strip_prefix("include")
         .is_ok_and(|path| runtime_headers::HOST_RUN.paths().iter().any(|own| path == Path::new(own)))
 }
+
+/// The end of `orchestration.cpp`, which the executor of this project has no part of.
+const RUNTIME: &str = "
+#if defined(WSP_TASK_RUNTIME)
+#include \"pto/wsp/backend/npu/runtime_entry.hpp\"
+WSP_RUNTIME_ENTRY(program)
+#endif
+";
 
 /// The kernels that tasks call, or that descriptors reach.
 fn reached(plan: &LoweredPlan) -> Result<Vec<FuncId>, Diagnostic> {

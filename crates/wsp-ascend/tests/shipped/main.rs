@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use toolchain::{compiler, write};
-use wsp_ascend::runtime_headers::{EXECUTOR, HOST_RUN, PROGRAMS};
+use wsp_ascend::runtime_headers::{EXECUTOR, HOST_RUN, PROGRAMS, TASK_RUNTIME};
 use wsp_ascend::{Headers, expander, graph, host};
 use wsp_diag::SourceMap;
 
@@ -50,6 +50,57 @@ fn headers_are_used_by_threads_without_a_race() {
     succeeds(&compile(&folder, &options));
     let output = Command::new(folder.join("shipped")).env("TSAN_OPTIONS", "halt_on_error=1").output();
     succeeds(&output.expect("the program runs"));
+}
+
+/// Tensors before numbers, and each edge given: a task that writes what an earlier one reads waits for it.
+#[test]
+fn tasks_go_to_the_runtime_of_the_platform_with_their_edges() {
+    let folder = folder("runtime");
+    for (path, text) in TASK_RUNTIME {
+        write(&folder.join("include").join(path), text);
+    }
+    write(&folder.join("runtime.cpp"), include_str!("runtime.cpp"));
+    let without = compile(&folder, &["-fsyntax-only", "runtime.cpp"]);
+    assert!(
+        String::from_utf8_lossy(&without.stderr).contains("with the folder of its pto_orchestration_api.h")
+    );
+    let header = folder.join("include/pto_orchestration_api.h");
+    write(&header, include_str!("runtime/pto_orchestration_api.h"));
+    let options =
+        ["-Wconversion", "-Wno-pedantic", "-fsanitize=address,undefined", "-o", "runtime", "runtime.cpp"];
+    succeeds(&compile(&folder, &options));
+    std::fs::remove_file(header).unwrap();
+    let output = Command::new(folder.join("runtime")).output().expect("the program runs");
+    succeeds(&output);
+    let said = String::from_utf8(output.stdout).unwrap();
+    let (edges, rest) = said.split_once("# many\n").unwrap();
+    let tasks: Vec<&str> =
+        edges.lines().filter(|line| !line.starts_with("scope") && !line.starts_with("end")).collect();
+    let want = [
+        "# edges",
+        "0: kernels -1 10 -1 after, 256 bytes of -1",
+        "1: kernels -1 11 -1 after 0, 256 bytes of -1",
+        "2: kernels -1 12 -1 after, 256 bytes of -1",
+        "3: kernels -1 13 -1 after 0 1, 256 bytes of -1",
+        "4: nothing after 0 1 2 3",
+        "5: kernels -1 14 -1 after 4, 256 bytes of -1",
+        "6: kernels -1 15 -1 after 4, 256 bytes of -1",
+        "7: nothing after 4 6",
+        "reads what 7 gives",
+        "8: allocates 100 bytes",
+        "9: kernels 16 116 116 after 4 5 6, 256 bytes of -1, 100 bytes of 8, number 7",
+        "10: kernels 17 -1 -1 after 4 9, 100 bytes of 8",
+    ];
+    assert_eq!(tasks, want);
+    assert_eq!(edges.matches("scope 1").count(), edges.matches("end 1").count());
+    // Beyond some tasks one stands for all before.
+    let all: String = (0..1024).map(|task| format!(" {task}")).collect();
+    assert!(rest.contains(&format!("end 1\n1024: nothing after{all}\nscope 1\n")));
+    assert!(rest.contains("1025: kernels -1 1 -1 after 1024,"));
+    assert!(
+        rest.ends_with("lengths 5 4, of kernels 5 4\nthe tensor for kv.k has other elements than f32\n"),
+        "{rest}"
+    );
 }
 
 /// In one run of the compiler, each header is a file of its own.

@@ -8,7 +8,7 @@ use wsp_cli::files::Npz;
 use wsp_plan::Array;
 
 /// Compiles C++ in a folder, fast and without optimisation.
-fn compile(folder: &Path, options: &[&str]) {
+pub(super) fn compile(folder: &Path, options: &[&str]) {
     let mut command = Command::new(std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned()));
     command.current_dir(folder).args(["-std=c++17", "-O0", "-pthread"]).args(options);
     let (code, out, err) = ended(command);

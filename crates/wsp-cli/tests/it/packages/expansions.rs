@@ -1,5 +1,6 @@
 //! Packages of task graphs, parts of packages, and expansions that programs lack.
 
+use super::beside::compile;
 use super::workloads::{ROWS, STEPS};
 use super::{TWO_KERNELS, built, hosted, launched, numbers, runs_to, save};
 use crate::command::{Folder, run};
@@ -86,6 +87,30 @@ fn stages_of_a_package_are_written_by_themselves() {
     assert!(device.contains(&"kernels/attn_kernel.cpp".to_owned()), "{device:?}");
     let cmake = folder.read("device_two.pto/CMakeLists.txt");
     assert!(!cmake.contains("PTO_HOST") && cmake.contains("add_library(orchestration"), "{cmake}");
+}
+
+/// Against a header that has the calls of the runtime, which is a file of the tests of `wsp-ascend`.
+#[test]
+fn orchestration_of_each_kind_compiles_for_the_public_task_runtime() {
+    let header = include_str!("../../../../wsp-ascend/tests/shipped/runtime/pto_orchestration_api.h");
+    let files = [("two.pto", TWO_KERNELS), ("pair.pto", PAIR), ("pair.tg", GRAPH), ("rows.pto", ROWS)];
+    let folder =
+        Folder::with(&[&files[..], &[("rows.wsp", STEPS), ("pto_orchestration_api.h", header)]].concat());
+    for (name, args) in [
+        ("loops", &["two.pto"][..]),
+        ("table", &["two.pto", "--expand", "table", "--generate", "rows=40"]),
+        ("graph", &["pair.tg"]),
+        ("workload", &["rows.wsp", "--generate"]),
+        ("bytecode", &["rows.wsp", "--generate", "--expand", "bytecode"]),
+    ] {
+        let (to, file) = (folder.at(name), folder.at(args[0]));
+        let emit = [&["emit", &file, "--target", "a2", "-o", &to], &args[1..]].concat();
+        let (code, _, err) = run(&emit);
+        assert_eq!(code, 0, "{name}: {err}");
+        let options = ["-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Wno-pedantic", "-DWSP_TASK_RUNTIME"];
+        let folders = ["-I..", "-Iinclude", "-Ihost", "-Ihost/include", "-I.", "orchestration.cpp"];
+        compile(&folder.path(name), &[&options[..], &folders].concat());
+    }
 }
 
 #[test]

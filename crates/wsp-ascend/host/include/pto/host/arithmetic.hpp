@@ -130,7 +130,6 @@ inline float recip_of(float x) { return 1 / x; }
     }
 
 PTO_HOST_UNARY(TNEG, Number, host::negative_of, host::negative_of_whole)
-PTO_HOST_UNARY(TABS, Real, host::size_of_real, nullptr)
 PTO_HOST_UNARY(TRELU, Real, host::positive_of, nullptr)
 PTO_HOST_UNARY(TEXP, Real, host::exp_of, nullptr)
 PTO_HOST_UNARY(TLOG, Real, host::log_of, nullptr)
@@ -138,13 +137,17 @@ PTO_HOST_UNARY(TSQRT, Real, host::sqrt_of, nullptr)
 PTO_HOST_UNARY(TRSQRT, Real, host::rsqrt_of, nullptr)
 PTO_HOST_UNARY(TRECIP, Real, host::recip_of, nullptr)
 
-// A public simulation of the instruction set for hosts takes tiles of one type here alone. Cores take what other instructions take: tiles of
-// other rows or columns are left to them.
+template <typename D, typename S>
+void TABS(const D &dst, const S &src, PTO_HOST_SITE) {
+    host::check_elementwise<host::Real, D, S>();
+    host::check_one_type<D, S>();
+    host::unary("TABS", dst.view(), src.view(), host::Unary{host::size_of_real, nullptr}, site);
+}
+
 template <typename D, typename A, typename B>
 void TADD(const D &dst, const A &a, const B &b, PTO_HOST_SITE) {
     host::check_elementwise<host::Number, D, A, B>();
-    static_assert((!host::same_room<D, A> || std::is_same_v<D, A>) && (!host::same_room<D, B> || std::is_same_v<D, B>),
-                  "tiles of TADD with the same rows and columns are of one type");
+    host::check_one_type<D, A, B>();
     host::binary("TADD", dst.view(), a.view(), b.view(), host::sums, site);
 }
 

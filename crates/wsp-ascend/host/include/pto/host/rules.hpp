@@ -14,9 +14,6 @@ constexpr bool all_rows = ((Tiles::form == Form::Rows) && ...);
 template <typename D>
 constexpr bool is_column = D::form == Form::Columns && D::Cols == 1;
 
-template <typename D, typename S>
-constexpr bool same_room = D::Rows == S::Rows && D::Cols == S::Cols;
-
 // Whether valid extents may be equal when a kernel runs.
 constexpr bool may_equal(int a, int b) { return a == DYNAMIC || b == DYNAMIC || a == b; }
 
@@ -53,6 +50,17 @@ constexpr void check_elementwise() {
     check_vector<Types, D, Tiles...>();
     check_shapes<D, Tiles...>();
     static_assert(all_rows<D, Tiles...>, "operands of an instruction by elements are row-major");
+}
+
+// A public simulation of the instruction set for hosts takes tiles of one type for a few instructions. Tiles of other rows or columns are left
+// to cores, which take them.
+template <typename D, typename T>
+constexpr bool of_one_type = D::Rows != T::Rows || (D::Rows > 1 && D::Cols != T::Cols) || std::is_same_v<D, T>;
+
+template <typename D, typename... Tiles>
+constexpr void check_one_type() {
+    static_assert((of_one_type<D, Tiles> && ...),
+                  "tiles of this instruction of one row, or with the same rows and columns, are of one type");
 }
 
 // The bytes of the valid part of a tile, from the first to the last.

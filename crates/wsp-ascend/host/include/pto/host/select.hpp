@@ -174,6 +174,7 @@ template <typename D, typename K, typename A, typename B, typename W>
 void TSEL(const D &dst, const K &mask, const A &a, const B &b, const W &own, PTO_HOST_SITE) {
     host::check_mask<K>();
     host::check_elementwise<host::Number, D, A, B>();
+    host::check_one_type<D, A, B>();
     static_assert(host::all_vec<W>, "the temporary tile of TSEL is a Vec tile");
     const host::View other = b.view();
     host::select("TSEL", dst.view(), mask.view(), a.view(), &other, 0, own.view(), site);
