@@ -32,16 +32,30 @@ impl Rows {
         self.row_mut(row).fill(0);
     }
 
+    #[inline]
     pub(crate) fn has(&self, row: usize, number: usize) -> bool {
         self.words[row * self.width + number / 64] >> (number % 64) & 1 == 1
     }
 
+    #[inline]
     pub(crate) fn insert(&mut self, row: usize, number: usize) {
         self.words[row * self.width + number / 64] |= 1 << (number % 64);
     }
 
     pub(crate) fn remove(&mut self, row: usize, number: usize) {
         self.words[row * self.width + number / 64] &= !(1 << (number % 64));
+    }
+
+    /// Removes a number from the rows before `end`, and from those whose distance from `end` is in row `listed`.
+    pub(crate) fn remove_from(&mut self, end: usize, listed: usize, number: usize) {
+        (0..end).for_each(|row| self.remove(row, number));
+        for at in 0..self.width {
+            let mut word = self.words[listed * self.width + at];
+            while word != 0 {
+                self.remove(end + at * 64 + word.trailing_zeros() as usize, number);
+                word &= word - 1;
+            }
+        }
     }
 
     /// Adds another set to a row.
@@ -70,6 +84,11 @@ impl Rows {
     /// The numbers of a row.
     pub(crate) fn numbers(&self, row: usize) -> impl Iterator<Item = usize> {
         numbers(self.row(row).iter().copied())
+    }
+
+    /// The numbers of a set that a row lacks.
+    pub(crate) fn lacking(&self, row: usize, set: &[u64]) -> impl Iterator<Item = usize> {
+        numbers(self.row(row).iter().zip(set).map(|(have, set)| set & !have))
     }
 
     /// The numbers that one row has of this one and of the other, and not both.
@@ -106,8 +125,14 @@ mod tests {
             assert!(rows.apart(0, &other).into_iter().eq((0..end).step_by(3)));
             assert!(other.keep(&rows) && !other.keep(&rows));
             assert_eq!(other, rows);
+            assert!(rows.lacking(0, rows.row(2)).eq((0..end).step_by(3)));
             rows.remove(1, 0);
             assert!(!rows.has(1, 0));
+            let mut listed = Rows::none(4, end);
+            (0..3).for_each(|row| listed.fill(row, end));
+            listed.insert(3, 0);
+            listed.remove_from(1, 3, end - 1);
+            assert!([0, 1, 2].map(|row| listed.has(row, end - 1)) == [false, false, true]);
             rows.clear(2);
             assert_eq!(rows.numbers(2).count(), 0);
         }

@@ -190,6 +190,11 @@ impl Flow<'_> {
         }
     }
 
+    /// Takes a site, or what stands for the waiter of a flag, from what all know. Of a flag that is clear the row is empty.
+    fn forget(&self, at: usize, state: &mut State) {
+        state.remove_from(self.memories.units.len(), self.set_row(), at);
+    }
+
     /// The row of a state with what the waiter of a flag will know.
     fn row_of(&self, flag: usize) -> usize {
         self.memories.units.len() + flag
@@ -220,14 +225,12 @@ impl Flow<'_> {
             before = Some(unit);
             let at = self.sites.site(instruction.id, part, &odd);
             let site = &self.sites.all()[at];
-            for other in &site.conflicts {
-                if !state.has(unit.index(), *other) {
-                    self.found.faults.insert(Fault::Race(*other, at));
-                }
+            for other in state.lacking(unit.index(), self.sites.conflicts(at)) {
+                self.found.faults.insert(Fault::Race(other, at));
             }
             // What the unit of scalars has read, it has read before it hands out the next instruction.
             let at_once = unit == self.memories.scalar && site.reads_only;
-            (0..self.set_row()).for_each(|row| state.remove(row, at));
+            self.forget(at, state);
             if at_once {
                 self.core.iter().for_each(|unit| state.insert(unit.index(), at));
             }
@@ -339,7 +342,7 @@ impl Flow<'_> {
         state.clear(self.row_of(at));
         // The waiter is past this wait; no other unit knows yet.
         let past = self.sites.all().len() + at;
-        (0..self.set_row()).for_each(|row| state.remove(row, past));
+        self.forget(past, state);
         state.insert(event.to.index(), past);
         if event.to == self.memories.scalar {
             self.hand_out(state);

@@ -1,6 +1,7 @@
 //! What may run at the same time: the parts of instructions, in even and odd rounds of loops with two addresses.
 
 use super::added::Added;
+use super::bits::Rows;
 use crate::{EventId, Instruction, LoopId, Memories, Node, Sync, TileProgram, Touched, UnitId};
 use std::ops::Range;
 use std::rc::Rc;
@@ -18,8 +19,6 @@ pub(crate) struct Site {
     pub(crate) parity: Vec<(LoopId, bool)>,
     /// Whether it only reads.
     pub(crate) reads_only: bool,
-    /// Sites that touch the same bytes, one of the two writing.
-    pub(crate) conflicts: Vec<usize>,
 }
 
 /// A flag: its setter, its waiter and its number.
@@ -39,6 +38,8 @@ pub(crate) struct Sites {
 #[derive(Debug)]
 struct Parts {
     sites: Vec<Site>,
+    /// By site, those that touch the same bytes, one of the two writing.
+    conflicts: Rows,
     /// The first site of each instruction; parities count below parts.
     first: Vec<usize>,
     /// The loops around each instruction that have two addresses.
@@ -104,6 +105,11 @@ impl Sites {
         &self.parts.sites
     }
 
+    /// The sites that touch bytes of a site, one of the two writing.
+    pub(crate) fn conflicts(&self, site: usize) -> &[u64] {
+        self.parts.conflicts.row(site)
+    }
+
     /// How many flags there are.
     pub(crate) fn flags(&self) -> usize {
         self.names.len()
@@ -148,10 +154,11 @@ fn numbered(found: &[Flag], memories: &Memories) -> (OrderedMap<Flag, usize>, Ve
 
 impl Parts {
     fn of(program: &TileProgram, events: Events) -> Parts {
-        let mut parts = Parts { sites: Vec::new(), first: Vec::new(), around: Vec::new(), events };
+        let conflicts = Rows::none(0, 0);
+        let mut parts = Parts { sites: Vec::new(), conflicts, first: Vec::new(), around: Vec::new(), events };
         let mut accesses = Vec::new();
         parts.block(program, &program.body, &mut Vec::new(), &mut accesses);
-        parts.conflicts(&accesses);
+        parts.conflicts = conflicts_of(&accesses);
         parts
     }
 
@@ -197,25 +204,25 @@ impl Parts {
                     unit,
                     reads_only: found.iter().all(|access| !access.writes),
                     parity,
-                    conflicts: Vec::new(),
                 });
                 accesses.push(found);
             }
         }
     }
+}
 
-    fn conflicts(&mut self, accesses: &[Vec<Access>]) {
-        for a in 0..self.sites.len() {
-            for b in a..self.sites.len() {
-                if accesses[a].iter().any(|x| accesses[b].iter().any(|y| meet(x, y))) {
-                    self.sites[a].conflicts.push(b);
-                    if a != b {
-                        self.sites[b].conflicts.push(a);
-                    }
-                }
+/// By site, those that touch the same bytes, one of the two writing.
+fn conflicts_of(accesses: &[Vec<Access>]) -> Rows {
+    let mut conflicts = Rows::none(accesses.len(), accesses.len());
+    for (a, own) in accesses.iter().enumerate() {
+        for (b, others) in accesses.iter().enumerate().skip(a) {
+            if own.iter().any(|x| others.iter().any(|y| meet(x, y))) {
+                conflicts.insert(a, b);
+                conflicts.insert(b, a);
             }
         }
     }
+    conflicts
 }
 
 fn touched(program: &TileProgram, instruction: &Instruction, parity: &[(LoopId, bool)]) -> Vec<Access> {
