@@ -3,7 +3,8 @@
 //! | row | ceiling |
 //! |---|---|
 //! | emission of each example by `wsp emit`, from the start of the program to its end, best of some | 50 ms |
-//! | bytes of a package for a large launch, over those for a small one | 1 |
+//! | bytes of a package for a large launch, over those for a small one; of orchestration where kernels are made for their extents | 1 |
+//! | emitted loops that generate tasks, per task | bytecode that is interpreted |
 //! | an AICPU's calls of its sink per task, with the scheduling that they do, on this machine | 300 ns |
 
 use crate::project::Project;
@@ -43,6 +44,9 @@ const SIZES: [(&str, [&str; 2]); 2] = [
     ("row_softmax.pto", ["rows=1024,cols=256", "rows=65536,cols=256"]),
 ];
 
+/// Programs whose kernels are made for a number of tokens.
+const TOKENS: [&str; 2] = ["llama_layer/layer.pto", "llama_layer/layer.wsp"];
+
 /// A figure.
 struct Row {
     name: String,
@@ -65,16 +69,25 @@ pub(super) fn run(project: &Project, words: &[&str]) -> Result<bool> {
     for (file, spec) in EXAMPLES {
         let mut best = f64::INFINITY;
         for _ in 0..ROUNDS {
-            best = best.min(emitted(project, &folder, file, spec)?.0);
+            best = best.min(emitted(project, &folder, file, &["--generate", spec])?.0);
         }
         rows.push(Row { name: format!("emission of {file}"), unit: "ms", ours: best, ceiling: MOST_MS });
     }
     for (file, specs) in SIZES {
-        let [small, large] = specs.map(|spec| emitted(project, &folder, file, spec));
-        let (_, ceiling) = small?;
-        let (_, ours) = large?;
+        let [small, large] = specs.map(|spec| emitted(project, &folder, file, &["--generate", spec]));
+        let (ours, ceiling) = (bytes(&large?.1)?, bytes(&small?.1)?);
         rows.push(Row { name: format!("{file} for a large launch"), unit: "bytes", ours, ceiling });
     }
+    for file in TOKENS {
+        let [small, large] = ["seq=1024", "seq=65536"].map(|set| {
+            let (_, files) = emitted(project, &folder, file, &["--generate", "--set", set])?;
+            bytes(files.iter().filter(|path| path.ends_with("/orchestration.cpp")))
+        });
+        let name = format!("orchestration of {file} for 65,536 tokens");
+        rows.push(Row { name, unit: "bytes", ours: large?, ceiling: small? });
+    }
+    let [ours, ceiling] = ["loops", "bytecode"].map(|expand| generated(project, &folder, expand));
+    rows.push(Row { name: "generation of a task".into(), unit: "ns", ours: ours?, ceiling: ceiling? });
     rows.push(Row {
         name: "submission of a task".into(),
         unit: "ns",
@@ -85,9 +98,9 @@ pub(super) fn run(project: &Project, words: &[&str]) -> Result<bool> {
         let row = |row: &Row| json!({ "name": row.name, "measure": row.unit, "ours": row.ours, "ceiling": row.ceiling, "ratio": row.ours / row.ceiling });
         println!("{}", json!({ "rows": rows.iter().map(row).collect::<Vec<_>>() }));
     } else {
-        println!("{:<48}{:>12}{:>12}{:>8}", "", "ours", "ceiling", "ratio");
+        println!("{:<64}{:>12}{:>12}{:>8}", "", "ours", "ceiling", "ratio");
         for Row { name, unit, ours, ceiling } in &rows {
-            println!("{:<48}{ours:>12.1}{ceiling:>12.1}{:>8.2}", format!("{name}, {unit}"), ours / ceiling);
+            println!("{:<64}{ours:>12.1}{ceiling:>12.1}{:>8.2}", format!("{name}, {unit}"), ours / ceiling);
         }
     }
     Ok(rows.iter().all(|row| row.ours <= row.ceiling))
@@ -106,8 +119,8 @@ fn build(project: &Project) -> Result<()> {
     Ok(())
 }
 
-/// Milliseconds of an emission, and bytes of what it writes.
-fn emitted(project: &Project, folder: &Path, file: &str, spec: &str) -> Result<(f64, f64)> {
+/// Milliseconds of an emission, and the files that it writes.
+fn emitted(project: &Project, folder: &Path, file: &str, options: &[&str]) -> Result<(f64, Vec<String>)> {
     let to = folder.join("package");
     // What the round before left.
     let _ = std::fs::remove_dir_all(&to);
@@ -116,23 +129,64 @@ fn emitted(project: &Project, folder: &Path, file: &str, spec: &str) -> Result<(
         .current_dir(project.root().join("examples"))
         .args(["emit", file, "--target", "a2", "-o"])
         .arg(&to);
-    command.args(["--generate", spec]);
+    command.args(options);
     let start = Instant::now();
     let output = command.output().context("wsp cannot be run")?;
     let ms = start.elapsed().as_secs_f64() * 1e3;
     ensure!(output.status.success(), "{file}: {}", String::from_utf8_lossy(&output.stderr).trim());
+    Ok((ms, String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect()))
+}
+
+/// How long files are together.
+fn bytes<'a>(files: impl IntoIterator<Item = &'a String>) -> Result<f64> {
     let mut bytes = 0;
-    for path in String::from_utf8_lossy(&output.stdout).lines() {
+    for path in files {
         bytes += std::fs::metadata(path).with_context(|| format!("{path} is not there"))?.len();
     }
-    Ok((ms, bytes as f64))
+    Ok(bytes as f64)
+}
+
+/// Nanoseconds per task of the orchestration of a package whose tasks go to a sink that counts them.
+fn generated(project: &Project, folder: &Path, expand: &str) -> Result<f64> {
+    let sources = project.root().join("xtask/src/bench/emit");
+    let file = sources.join("tasks.wsp").display().to_string();
+    emitted(project, folder, &file, &["--expand", expand])?;
+    let to = folder.join("package");
+    std::fs::copy(sources.join("timed.cpp"), to.join("timed.cpp"))?;
+    std::fs::create_dir_all(to.join("inputs"))?;
+    let mut command = Command::new(compiler());
+    command.current_dir(&to).args(["-std=c++17", "-O2", "-pthread", "-DPTO_PLATFORM=a2", "-DWSP_ONE_FILE"]);
+    command.args(["-I.", "-Iinclude", "-Ihost", "timed.cpp", "orchestration.cpp", "aicore_dispatch.cpp"]);
+    if expand == "bytecode" {
+        command.arg(device_library(project)?);
+    }
+    let built =
+        command.args(["-Wl,--gc-sections", "-o", "timed"]).status().context("no C++ compiler runs")?;
+    ensure!(built.success(), "the orchestration is not compiled");
+    let mut timed = Command::new(to.join("timed"));
+    timed.current_dir(&to).args(["--inputs", "inputs", "--outputs", "outputs.npz", "--serial"]);
+    let text = String::from_utf8(timed.output().context("the orchestration does not run")?.stdout)?;
+    let figure = text.split_once(" tasks, ").and_then(|(_, rest)| rest.split(' ').next()?.parse().ok());
+    figure.with_context(|| format!("the orchestration says {text:?}"))
+}
+
+/// Builds the interpreter that packages link.
+fn device_library(project: &Project) -> Result<PathBuf> {
+    let mut cargo = project.cargo(&["rustc", "--package", "wsp-device", "--lib", "--profile", "device"]);
+    cargo.args(["--crate-type", "staticlib", "--features", "panic-handler"]);
+    ensure!(cargo.stdin(Stdio::null()).status()?.success(), "the interpreter is not built");
+    Ok(project.target().join("device/libwsp_device.a"))
+}
+
+fn compiler() -> PathBuf {
+    std::env::var_os("CXX").map_or_else(|| PathBuf::from("c++"), PathBuf::from)
 }
 
 /// Nanoseconds of a submission to the executor while its window has room, by the program of its tests.
 fn submission(project: &Project, folder: &Path) -> Result<f64> {
     let crates = project.root().join("crates");
     let program = folder.join("executor");
-    let compiler = std::env::var_os("CXX").map_or_else(|| PathBuf::from("c++"), PathBuf::from);
+    let compiler = compiler();
     let mut command = Command::new(&compiler);
     command.args(["-std=c++17", "-O2", "-pthread", "-o"]).arg(&program);
     for include in ["wsp-ascend/include", "wsp-ascend/host/include", "wsp-device/include"] {
