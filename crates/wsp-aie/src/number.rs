@@ -1,0 +1,48 @@
+//! Short floating-point numbers.
+
+/// The value of a binary16.
+pub(crate) fn f16_to_f32(bits: u16) -> f32 {
+    let (sign, exponent, fraction) =
+        (u32::from(bits >> 15) << 31, (bits >> 10) & 0x1f, u32::from(bits & 0x3ff));
+    match exponent {
+        0 => {
+            let value = fraction as f32 / 16_777_216.0;
+            if sign == 0 { value } else { -value }
+        }
+        0x1f => f32::from_bits(sign | 0x7f80_0000 | fraction << 13),
+        _ => f32::from_bits(sign | (u32::from(exponent) + 112) << 23 | fraction << 13),
+    }
+}
+
+/// The nearest bfloat16, ties to even, as a binary32.
+pub(crate) fn round_bf16(value: f32) -> f32 {
+    let bits = value.to_bits();
+    if value.is_nan() {
+        return f32::from_bits((bits | 0x0040_0000) & 0xffff_0000);
+    }
+    f32::from_bits((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff_0000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halves_have_their_values() {
+        for (bits, value) in
+            [(0x3c00, 1.0), (0xc000, -2.0), (0x7bff, 65504.0), (0x0001, 5.960_464_5e-8), (0x8000, -0.0)]
+        {
+            assert_eq!(f16_to_f32(bits).to_bits(), f32::to_bits(value), "{bits:#x}");
+        }
+        assert!(f16_to_f32(0x7e00).is_nan());
+        assert_eq!(f16_to_f32(0xfc00), f32::NEG_INFINITY);
+    }
+
+    #[test]
+    fn bfloat16_rounds_to_even() {
+        assert_eq!(round_bf16(1.0 + 1.0 / 256.0), 1.0);
+        assert_eq!(round_bf16(1.0 + 3.0 / 256.0), 1.0 + 4.0 / 256.0);
+        assert_eq!(round_bf16(f32::MAX), f32::INFINITY);
+        assert!(round_bf16(f32::NAN).is_nan());
+    }
+}

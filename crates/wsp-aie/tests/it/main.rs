@@ -1,0 +1,4 @@
+//! Tests of designs as a whole.
+#![allow(clippy::print_stderr, reason = "tests say where they are")]
+
+mod text;

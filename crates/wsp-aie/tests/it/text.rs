@@ -1,0 +1,119 @@
+//! The parser and the printer: what one writes the other reads, and no text makes the parser fail.
+
+use wsp_aie::mlir::{Form, Module, Version, parse, print};
+use wsp_diag::FileId;
+
+const DESIGNS: [(&str, &str); 2] =
+    [("scale", include_str!("designs/scale.mlir")), ("words", include_str!("designs/words.mlir"))];
+
+fn read(text: &str) -> Module {
+    parse(FileId(0), text).unwrap_or_else(|fault| panic!("{fault:?}\n{text}"))
+}
+
+#[test]
+fn what_is_printed_is_read_as_the_same() {
+    for (name, text) in DESIGNS {
+        let module = read(text);
+        for version in [Version::V2026_03, Version::V2026_09] {
+            let pretty = print(&module, Form::Pretty, version);
+            for form in [Form::Mixed, Form::Pretty] {
+                let printed = print(&module, form, version);
+                let again = read(&printed);
+                assert_eq!(print(&again, Form::Pretty, version), pretty, "{name}, {form:?}\n{printed}");
+                assert_eq!(print(&again, form, version), printed, "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn operations_of_arrays_are_generic_unless_asked() {
+    for (_, text) in DESIGNS {
+        let mixed = print(&read(text), Form::Mixed, Version::default());
+        for line in mixed.lines() {
+            let line = line.split_once(" = ").map_or(line.trim(), |(_, op)| op.trim());
+            assert!(!line.starts_with("aie"), "{line}");
+        }
+        assert!(mixed.contains("\"aie.tile\"() <{col = 0 : i32, row = 2 : i32}> : () -> index"), "{mixed}");
+    }
+}
+
+#[test]
+fn pretty_text_is_that_of_the_file() {
+    let strip = |text: &str| {
+        text.lines()
+            .filter(|line| !line.starts_with("//"))
+            .map(|line| format!("{line}\n"))
+            .collect::<String>()
+    };
+    let scale = DESIGNS[0].1;
+    assert_eq!(print(&read(scale), Form::Pretty, Version::V2026_03), strip(scale));
+}
+
+/// Numbers in an order that a seed decides.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % n as u64) as usize
+    }
+}
+
+/// Edits one byte, or moves a piece of the text.
+fn edit(text: &str, dice: &mut Dice) -> Option<String> {
+    const BYTES: &[u8] = b"(){}[]<>%@^!#:,=-. \"\n0129x?aeiz_/*\\\0";
+    let mut bytes = text.as_bytes().to_vec();
+    let at = dice.below(bytes.len());
+    match dice.below(4) {
+        0 => bytes[at] = BYTES[dice.below(BYTES.len())],
+        1 => bytes.insert(at, BYTES[dice.below(BYTES.len())]),
+        2 => {
+            bytes.remove(at);
+        }
+        _ => {
+            let end = (at + dice.below(40)).min(bytes.len());
+            let piece = bytes[at..end].to_vec();
+            let to = dice.below(bytes.len());
+            bytes.splice(to..to, piece);
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+/// Reads edited texts; what is read is printed and read again.
+fn edited(count: usize, seed: u64) -> usize {
+    let mut dice = Dice(seed);
+    let mut taken = 0;
+    for i in 0..count {
+        let (_, text) = DESIGNS[i % DESIGNS.len()];
+        let Some(text) = edit(text, &mut dice) else { continue };
+        let Ok(module) = parse(FileId(0), &text) else { continue };
+        taken += 1;
+        let printed = print(&module, Form::Mixed, Version::V2026_09);
+        let again = parse(FileId(0), &printed).unwrap_or_else(|fault| panic!("{fault:?}\n{text}\n{printed}"));
+        assert_eq!(print(&again, Form::Mixed, Version::V2026_09), printed, "{text}");
+    }
+    taken
+}
+
+#[test]
+fn edited_texts_are_taken_or_refused() {
+    let count = std::env::var("WSP_CASES").ok().and_then(|count| count.parse().ok()).unwrap_or(20_000);
+    let taken = edited(count, 0x5eed);
+    assert!(taken > count / 50, "{taken} of {count} were taken");
+}
+
+#[test]
+fn what_is_nested_too_deep_is_refused() {
+    for (open, close) in [("{a = [", "]}"), ("module {", "}"), ("func.func private @f(memref<memref<", ")")] {
+        let text = format!("{}{}", open.repeat(10_000), close.repeat(10_000));
+        assert!(parse(FileId(0), &text).is_err());
+    }
+    let text = format!("arith.constant {}", "[".repeat(100_000));
+    assert!(parse(FileId(0), &text).is_err());
+    let text = format!("func.func private @f({}", "(".repeat(100_000));
+    assert!(parse(FileId(0), &text).is_err());
+}
