@@ -22,4 +22,10 @@ An operation has operands, results or types that it does not take.";
     pub(crate) ATTRIBUTE = 1806, "attribute that is missing, wrong or given twice",
         "\
 An operation needs an attribute that is not there, or has one of another kind.";
+    pub(crate) GRAPH = 1850, "graph of processes that does not fit together",
+        "\
+Nets have nodes at both ends, and nodes stand on tiles of their kind: processes on compute tiles, memories on memory tiles, transfers of the host on shim tiles.";
+    pub(crate) CAPACITY = 1851, "more than an array has",
+        "\
+A compute tile has one core, 64 KiB, and two channels into its memory and out of it; a memory tile has 512 KiB and six of each; a shim tile two of each. Two neighbouring cores need no channel for a flow from one to the other: it goes through a memory that both reach.";
 }

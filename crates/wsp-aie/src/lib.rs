@@ -5,6 +5,8 @@ mod codes;
 pub mod device;
 pub mod mlir;
 mod number;
+pub mod place;
+pub mod route;
 
 /// The codes of this crate.
 pub const CODES: wsp_diag::Codes = &[codes::CODES];

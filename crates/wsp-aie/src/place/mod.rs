@@ -1,0 +1,281 @@
+//! Where processes stand: each on a tile of its kind, so that data flows over few hops and no tile is asked for more than it has.
+//!
+//! The cost of a placement is the sum, over nets and their consumers, of traffic × Manhattan distance. Up to [`EXACT`] nodes that may
+//! move it is the least there is, with a [`Proof`] that [`Proof::check`] follows without the search; above, it is the best of a search,
+//! beside a lower bound of all placements.
+
+mod bound;
+mod exact;
+mod proof;
+mod search;
+
+pub use proof::{Proof, Unproven};
+
+use crate::codes;
+use crate::device::{Device, STACK, Tile, TileKind};
+use wsp_diag::Diagnostic;
+
+/// Most nodes that may move of a graph whose placement is proven to cost least.
+pub const EXACT: usize = 8;
+
+/// What is to be placed.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Graph {
+    /// The array.
+    pub device: Device,
+    /// Processes, memories, and transfers of the host.
+    pub nodes: Vec<Node>,
+    /// What flows between them.
+    pub nets: Vec<Net>,
+}
+
+/// What stands on a tile. A compute tile has room for one; tiles of memory and of the shim for as many as their channels and bytes allow.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Node {
+    /// What messages call it.
+    pub name: String,
+    /// The kind of tile that it needs.
+    pub kind: TileKind,
+    /// Bytes of memory of its own, without those of nets. On compute tiles the stack, [`STACK`], comes on top; on shim tiles they are the
+    /// host's.
+    pub bytes: u64,
+    /// The tile that it has to stand on, where there is one.
+    pub at: Option<Tile>,
+}
+
+/// A flow of objects from one node to others, each of which gets all.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Net {
+    /// What messages call it.
+    pub name: String,
+    /// The node that makes objects.
+    pub from: usize,
+    /// The nodes that take them; not empty.
+    pub to: Vec<usize>,
+    /// Bytes that flow in a run, or what is in proportion to them.
+    pub traffic: u64,
+    /// Bytes of the objects that are in memory at one end.
+    pub bytes: u64,
+    /// Neighbours, too, use channels and memory at both ends.
+    pub via_dma: bool,
+}
+
+/// Nodes on tiles.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Placement {
+    /// By node, its tile.
+    pub tiles: Vec<Tile>,
+    /// What it costs: traffic × hops.
+    pub cost: u64,
+    /// What no placement is below.
+    pub bound: u64,
+    /// That nothing costs less, where that was proven.
+    pub proof: Option<Proof>,
+}
+
+impl Placement {
+    /// How far the cost may be above the least one, as a part of the bound; 0 where it is the least.
+    pub fn gap(&self) -> f64 {
+        if self.cost == self.bound { 0.0 } else { (self.cost - self.bound) as f64 / self.bound.max(1) as f64 }
+    }
+}
+
+/// Places a graph.
+///
+/// # Errors
+/// What an array has too little of, with numbers; a graph that names nodes or tiles that are not there.
+pub fn place(graph: &Graph) -> Result<Placement, Diagnostic> {
+    graph.verify()?;
+    let movable = graph.nodes.iter().filter(|node| node.at.is_none()).count();
+    let tiles = search::best(graph);
+    if movable <= EXACT {
+        return exact::least(graph, tiles);
+    }
+    if let Some(excess) = graph.excess(&all(&tiles)) {
+        return Err(refused(format!("no placement was found that fits: in the best of them {excess}"))
+            .help("split a node, or give several of its nets one channel by way of a memory tile"));
+    }
+    let bound = bound::root(graph);
+    Ok(Placement { cost: graph.cost(&tiles), bound, tiles, proof: None })
+}
+
+fn refused(text: String) -> Diagnostic {
+    Diagnostic::error(codes::CAPACITY, text)
+}
+
+impl Graph {
+    /// What can be said before anything is placed.
+    fn verify(&self) -> Result<(), Diagnostic> {
+        for net in &self.nets {
+            if net.to.is_empty() || net.to.iter().chain([&net.from]).any(|node| *node >= self.nodes.len()) {
+                let text = format!("net `{}` has an end that is no node", net.name);
+                return Err(Diagnostic::error(codes::GRAPH, text));
+            }
+        }
+        for node in &self.nodes {
+            if let Some(tile) = node.at {
+                let there = self.device.kind(tile).map_or("no tile", TileKind::name);
+                if there != node.kind.name() {
+                    let text = format!(
+                        "`{}` is to stand on a {} at {tile}, where {} has {}{there}",
+                        node.name,
+                        node.kind.name(),
+                        self.device.name,
+                        if there == "no tile" { "" } else { "a " },
+                    );
+                    return Err(Diagnostic::error(codes::GRAPH, text));
+                }
+            }
+            let (have, need) = (node.kind.model().memory, self.least_bytes(node));
+            if need > have && node.kind != TileKind::Shim {
+                return Err(refused(format!(
+                    "`{}` needs {need} bytes, {} more than the {have} of a {}",
+                    node.name,
+                    need - have,
+                    node.kind.name()
+                )));
+            }
+        }
+        let cores = self.nodes.iter().filter(|node| node.kind == TileKind::Compute).count();
+        let tiles = self.candidates(TileKind::Compute).count();
+        if cores > tiles {
+            return Err(refused(format!(
+                "{cores} processes need a core each, {} more than the {tiles} of {}",
+                cores - tiles,
+                self.device.name
+            )));
+        }
+        for (at, node) in self.nodes.iter().enumerate() {
+            let other = self.nodes[..at]
+                .iter()
+                .find(|other| other.kind == TileKind::Compute && node.at.is_some() && other.at == node.at);
+            if let (Some(other), Some(tile)) = (other, node.at) {
+                return Err(refused(format!(
+                    "`{}` and `{}` are to stand on one tile, {tile}",
+                    other.name, node.name
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// The bytes that a node takes wherever it stands, without those of nets.
+    fn least_bytes(&self, node: &Node) -> u64 {
+        node.bytes.saturating_add(if node.kind == TileKind::Compute { STACK } else { 0 })
+    }
+
+    /// The tiles of a kind.
+    fn candidates(&self, kind: TileKind) -> impl Iterator<Item = Tile> + use<> {
+        let device = self.device;
+        device.tiles().filter(move |tile| device.kind(*tile) == Some(kind))
+    }
+
+    /// Traffic × hops of a placement.
+    pub fn cost(&self, tiles: &[Tile]) -> u64 {
+        let hops = |net: &Net| net.to.iter().map(|to| distance(tiles[net.from], tiles[*to])).sum::<u64>();
+        self.nets.iter().map(|net| net.traffic * hops(net)).sum()
+    }
+
+    /// Whether a net needs a channel and memory at an end, as far as it is known where its ends stand.
+    fn uses_channels(&self, net: &Net, from: Option<Tile>, to: Option<Tile>) -> bool {
+        let is_core = |node: usize| self.nodes[node].kind == TileKind::Compute;
+        let may_share = !net.via_dma && net.to.len() == 1 && is_core(net.from) && is_core(net.to[0]);
+        match (from, to) {
+            (Some(from), Some(to)) if may_share => !from.shares_with(to),
+            _ => !may_share,
+        }
+    }
+
+    /// Whether no tile is asked for more than it has, and compute tiles hold one node each.
+    pub fn is_legal(&self, tiles: &[Tile]) -> bool {
+        self.overload(&all(tiles)) == 0
+    }
+
+    /// What is too much on a tile, where something is.
+    fn excess(&self, tiles: &[Option<Tile>]) -> Option<String> {
+        let demands = self.demands(tiles);
+        let mut place = demands.iter().zip(self.device.tiles());
+        place.find_map(|(demand, tile)| {
+            let kind = self.device.kind(tile)?;
+            let mut parts = demand.parts(kind).into_iter();
+            let (need, have, what) = parts.find(|(need, have, _)| need > have)?;
+            Some(format!("the {} {tile} is asked for {need} {what} and has {have}", kind.name()))
+        })
+    }
+
+    /// How much more than they have tiles are asked for: processes, channels, and 4 KiB of memory.
+    fn overload(&self, tiles: &[Option<Tile>]) -> u64 {
+        let demands = self.demands(tiles);
+        let of = |(demand, tile): (&Demand, Tile)| {
+            let parts = demand.parts(self.device.kind(tile)?);
+            let over = parts.map(|(need, have, what)| {
+                need.saturating_sub(have).div_ceil(if what == "bytes" { 4096 } else { 1 })
+            });
+            Some(over.iter().sum::<u64>())
+        };
+        demands.iter().zip(self.device.tiles()).filter_map(of).sum()
+    }
+
+    /// What each tile of the array is asked for at least, in the order of [`Device::tiles`], when these nodes stand where they do.
+    fn demands(&self, tiles: &[Option<Tile>]) -> Vec<Demand> {
+        let at = |tile: Tile| (tile.col * self.device.rows + tile.row) as usize;
+        let mut demands = vec![Demand::default(); (self.device.cols * self.device.rows) as usize];
+        for (node, tile) in self.nodes.iter().zip(tiles) {
+            let Some(tile) = *tile else { continue };
+            demands[at(tile)].nodes += 1;
+            demands[at(tile)].add_bytes(self.least_bytes(node));
+        }
+        for net in &self.nets {
+            let apart = |to: &usize| self.uses_channels(net, tiles[net.from], tiles[*to]);
+            if let Some(from) = tiles[net.from] {
+                demands[at(from)].add_bytes(net.bytes);
+                demands[at(from)].out += u64::from(net.to.iter().any(apart));
+            }
+            for to in net.to.iter().filter(|to| apart(to)) {
+                let Some(tile) = tiles[*to] else { continue };
+                demands[at(tile)].into += 1;
+                demands[at(tile)].add_bytes(net.bytes);
+            }
+        }
+        demands
+    }
+}
+
+fn all(tiles: &[Tile]) -> Vec<Option<Tile>> {
+    tiles.iter().copied().map(Some).collect()
+}
+
+/// What a tile is asked for.
+#[derive(Clone, Default)]
+struct Demand {
+    nodes: u64,
+    into: u64,
+    out: u64,
+    bytes: u64,
+}
+
+impl Demand {
+    fn add_bytes(&mut self, bytes: u64) {
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+
+    /// What is asked for, what a tile of a kind has, and of what.
+    fn parts(&self, kind: TileKind) -> [(u64, u64, &'static str); 4] {
+        let model = kind.model();
+        let has = |is_limited: bool, limit: u64| if is_limited { limit } else { u64::MAX };
+        [
+            (self.nodes, has(kind == TileKind::Compute, 1), "processes"),
+            (self.into, model.channels.into(), "channels into its memory"),
+            (self.out, model.channels.into(), "channels out of its memory"),
+            (self.bytes, has(kind != TileKind::Shim, model.memory), "bytes"),
+        ]
+    }
+}
+
+/// Hops between two tiles.
+fn distance(a: Tile, b: Tile) -> u64 {
+    u64::from(a.col.abs_diff(b.col) + a.row.abs_diff(b.row))
+}
+
+#[cfg(test)]
+mod tests;

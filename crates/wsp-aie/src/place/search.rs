@@ -1,0 +1,192 @@
+//! A placement that costs little: nodes next to those that they have traffic with, then moves and exchanges while they help, from many
+//! starts. The same graph gives the same placement.
+
+use super::{Graph, distance};
+use crate::device::{Tile, TileKind};
+
+/// Moves and exchanges that are looked at, of a graph whose least placement is found after them.
+const STEPS_TO_BEGIN: u32 = 20_000;
+/// Those of a larger one, per node.
+const STEPS_PER_NODE: u32 = 30_000;
+/// Exchanges at random before the next descent.
+const KICKS: u64 = 4;
+
+/// Fewest excesses, then least cost.
+type Score = (u64, u64);
+
+struct Search<'g> {
+    graph: &'g Graph,
+    /// By node, the nets that it is an end of.
+    nets: Vec<Vec<usize>>,
+    movable: Vec<usize>,
+    /// By kind of tile.
+    tiles: [(TileKind, Vec<Tile>); 3],
+    steps: u32,
+    most: u32,
+    random: u64,
+}
+
+/// A placement with few excesses and little cost.
+pub(super) fn best(graph: &Graph) -> Vec<Tile> {
+    let ends = |node: usize| {
+        let is_end = |(_, net): &(usize, &super::Net)| net.from == node || net.to.contains(&node);
+        graph.nets.iter().enumerate().filter(is_end).map(|(at, _)| at).collect()
+    };
+    let nets: Vec<Vec<usize>> = (0..graph.nodes.len()).map(ends).collect();
+    let movable = (0..graph.nodes.len()).filter(|node| graph.nodes[*node].at.is_none());
+    let tiles = [TileKind::Shim, TileKind::Memory, TileKind::Compute]
+        .map(|kind| (kind, graph.candidates(kind).collect()));
+    let movable: Vec<usize> = movable.collect();
+    let most = if movable.len() <= super::EXACT {
+        STEPS_TO_BEGIN
+    } else {
+        STEPS_PER_NODE.saturating_mul(movable.len() as u32)
+    };
+    let mut search = Search { graph, nets, movable, tiles, steps: 0, most, random: 0x9E37_79B9_7F4A_7C15 };
+    let mut tiles = search.begin();
+    let mut score = search.descend(&mut tiles);
+    let bound = super::bound::root(graph);
+    while search.steps < search.most && search.movable.len() > 1 && score != (0, bound) {
+        let mut other = tiles.clone();
+        for _ in 0..1 + search.below(KICKS) {
+            search.kick(&mut other);
+        }
+        let found = search.descend(&mut other);
+        if found <= score {
+            (tiles, score) = (other, found);
+        }
+    }
+    tiles
+}
+
+impl Search<'_> {
+    fn of_kind(&self, kind: TileKind) -> &[Tile] {
+        let found = self.tiles.iter().find(|(of, _)| *of == kind);
+        found.map_or(&[][..], |(_, tiles)| tiles.as_slice())
+    }
+
+    /// A number below a limit: xorshift64*.
+    fn below(&mut self, limit: u64) -> u64 {
+        self.random ^= self.random >> 12;
+        self.random ^= self.random << 25;
+        self.random ^= self.random >> 27;
+        (self.random.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) % limit.max(1)
+    }
+
+    /// Each node, those with most nets first, where it costs least beside those before it.
+    fn begin(&self) -> Vec<Tile> {
+        let mut at: Vec<Option<Tile>> = self.graph.nodes.iter().map(|node| node.at).collect();
+        let mut left = self.movable.clone();
+        let known = |node: usize, at: &[Option<Tile>]| {
+            let ends = self.nets[node].iter().map(|net| &self.graph.nets[*net]);
+            ends.filter(|net| net.to.iter().chain([&net.from]).any(|end| at[*end].is_some())).count()
+        };
+        while let Some(next) = (0..left.len())
+            .max_by_key(|place| (known(left[*place], &at), self.nets[left[*place]].len(), usize::MAX - place))
+        {
+            let node = left.remove(next);
+            let kind = self.graph.nodes[node].kind;
+            let free = |tile: &&Tile| kind != TileKind::Compute || !at.contains(&Some(**tile));
+            let cost = |tile: Tile, at: &[Option<Tile>]| -> u64 {
+                let of = |net: &super::Net| {
+                    let place = |end: usize| if end == node { Some(tile) } else { at[end] };
+                    let hops = |to: &usize| Some(distance(place(net.from)?, place(*to)?));
+                    net.traffic * net.to.iter().filter_map(hops).sum::<u64>()
+                };
+                self.nets[node].iter().map(|net| of(&self.graph.nets[*net])).sum()
+            };
+            let score = |tile: &&Tile| {
+                let mut with = at.clone();
+                with[node] = Some(**tile);
+                // In the middle there is room around it.
+                let middle = (tile.col * 2).abs_diff(self.graph.device.cols - 1) + (tile.row * 2).abs_diff(7);
+                (self.graph.overload(&with), cost(**tile, &at), middle)
+            };
+            at[node] = self.of_kind(kind).iter().filter(free).min_by_key(score).copied();
+        }
+        at.into_iter().flatten().collect()
+    }
+
+    fn score(&self, tiles: &[Tile]) -> Score {
+        (self.graph.overload(&super::all(tiles)), self.graph.cost(tiles))
+    }
+
+    /// The cost of the nets of one or two nodes.
+    fn around(&self, tiles: &[Tile], node: usize, other: Option<usize>) -> u64 {
+        let of = |net: &usize| {
+            let net = &self.graph.nets[*net];
+            net.traffic * net.to.iter().map(|to| distance(tiles[net.from], tiles[*to])).sum::<u64>()
+        };
+        let own = self.nets[node].iter().map(of).sum::<u64>();
+        let others = other.map_or(0, |other| {
+            self.nets[other].iter().filter(|net| !self.nets[node].contains(net)).map(of).sum::<u64>()
+        });
+        own + others
+    }
+
+    /// Moves and exchanges nodes while that helps.
+    fn descend(&mut self, tiles: &mut [Tile]) -> Score {
+        let mut score = self.score(tiles);
+        loop {
+            let before = score;
+            for node in self.movable.clone() {
+                for tile in self.of_kind(self.graph.nodes[node].kind).to_vec() {
+                    self.steps += 1;
+                    if tile != tiles[node] {
+                        score = self.attempt(tiles, node, tile, score);
+                    }
+                }
+            }
+            if score == before || self.steps >= self.most {
+                return score;
+            }
+        }
+    }
+
+    /// Puts a node on a tile, and what stands there in its place, if that helps.
+    fn attempt(&self, tiles: &mut [Tile], node: usize, tile: Tile, score: Score) -> Score {
+        let from = tiles[node];
+        let other = self.on(tiles, node, tile);
+        if other.is_some_and(|other| self.graph.nodes[other].at.is_some()) {
+            return score;
+        }
+        let before = self.around(tiles, node, other);
+        let put = |tiles: &mut [Tile], at: Tile, back: Tile| {
+            tiles[node] = at;
+            if let Some(other) = other {
+                tiles[other] = back;
+            }
+        };
+        put(tiles, tile, from);
+        let cost = score.1 - before + self.around(tiles, node, other);
+        if score.0 > 0 || cost < score.1 {
+            let now = (self.graph.overload(&super::all(tiles)), cost);
+            if now < score {
+                return now;
+            }
+        }
+        put(tiles, from, tile);
+        score
+    }
+
+    /// The node that stands on a compute tile.
+    fn on(&self, tiles: &[Tile], node: usize, tile: Tile) -> Option<usize> {
+        let holds_one = self.graph.nodes[node].kind == TileKind::Compute;
+        tiles.iter().position(|other| *other == tile).filter(|_| holds_one)
+    }
+
+    fn kick(&mut self, tiles: &mut [Tile]) {
+        let of = self.below(self.movable.len() as u64) as usize;
+        let node = self.movable[of];
+        let count = self.of_kind(self.graph.nodes[node].kind).len() as u64;
+        let at = self.below(count) as usize;
+        let tile = self.of_kind(self.graph.nodes[node].kind)[at];
+        let other = self.on(tiles, node, tile);
+        if other.is_none_or(|other| self.graph.nodes[other].at.is_none()) {
+            if let Some(other) = other {
+                tiles[other] = tiles[node];
+            }
+            tiles[node] = tile;
+        }
+    }
+}

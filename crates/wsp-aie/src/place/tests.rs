@@ -1,0 +1,225 @@
+//! Placements against all that there are, and proofs against changed ones.
+
+use super::*;
+use crate::device::{DEVICES, XDNA1, XDNA2};
+
+/// xorshift64*.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) % limit
+    }
+}
+
+fn node(name: &str, kind: TileKind) -> Node {
+    Node { name: name.to_owned(), kind, bytes: 0, at: None }
+}
+
+fn net(from: usize, to: &[usize], traffic: u64) -> Net {
+    Net { name: format!("n{from}"), from, to: to.to_vec(), traffic, bytes: 1024, via_dma: false }
+}
+
+/// A graph of so many nodes, with kinds, bytes and nets at random.
+fn random(random: &mut Random, device: Device, count: usize, cores_only: bool) -> Graph {
+    let kinds = [TileKind::Compute, TileKind::Compute, TileKind::Compute, TileKind::Memory, TileKind::Shim];
+    let nodes = (0..count).map(|at| {
+        let kind = if cores_only { TileKind::Compute } else { kinds[random.below(5) as usize] };
+        let bytes = [0, 0, 20_000, 30_000][random.below(4) as usize];
+        Node { bytes, ..node(&format!("p{at}"), kind) }
+    });
+    let nodes: Vec<Node> = nodes.collect();
+    let nets = (0..count / 2 + random.below(count as u64) as usize).map(|_| {
+        let from = random.below(count as u64) as usize;
+        let others: Vec<usize> = (0..count).filter(|to| *to != from).collect();
+        let mut to: Vec<usize> = (0..1 + random.below(4) / 3)
+            .map(|_| others[random.below(others.len() as u64) as usize])
+            .collect();
+        to.dedup();
+        let bytes = [512, 4096, 16384][random.below(3) as usize];
+        Net { bytes, via_dma: random.below(8) == 0, ..net(from, &to, 1 + random.below(20)) }
+    });
+    Graph { device, nodes, nets: nets.collect() }
+}
+
+/// The least cost of all placements, by trying each; none where no placement is legal.
+fn brute(graph: &Graph, at: &mut Vec<Tile>, known: u64, best: &mut Option<u64>) {
+    if best.is_some_and(|best| known >= best) {
+        return;
+    }
+    let node = at.len();
+    if node == graph.nodes.len() {
+        if graph.is_legal(at) {
+            *best = Some(known);
+        }
+        return;
+    }
+    for tile in graph.device.tiles().filter(|tile| graph.device.kind(*tile) == Some(graph.nodes[node].kind)) {
+        if graph.nodes[node].kind == TileKind::Compute && at.contains(&tile) {
+            continue;
+        }
+        at.push(tile);
+        let ends = |net: &Net| -> u64 {
+            let far = |to: &usize| {
+                let is_new = net.from.max(*to) == node;
+                let hops = |a: Tile, b: Tile| u64::from(a.col.abs_diff(b.col) + a.row.abs_diff(b.row));
+                if is_new { hops(at[net.from], at[*to]) } else { 0 }
+            };
+            net.to.iter().map(far).sum::<u64>() * net.traffic
+        };
+        let more: u64 = graph.nets.iter().map(ends).sum();
+        brute(graph, at, known + more, best);
+        at.pop();
+    }
+}
+
+fn cases(few: usize) -> usize {
+    #[allow(clippy::disallowed_methods, reason = "a larger version of a test says how many")]
+    std::env::var("WSP_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(few)
+}
+
+#[test]
+fn the_least_placement_is_the_least_of_all_and_is_proven() {
+    let mut dice = Random(7);
+    let (mut placed, mut refused) = (0, 0);
+    for case in 0..cases(24) {
+        let (device, most) = if case % 2 == 0 { (XDNA1, 5 + u64::from(case >= 24)) } else { (DEVICES[5], 8) };
+        let count = 2 + dice.below(most - 1) as usize;
+        let graph = random(&mut dice, device, count, case % 3 == 0);
+        let mut want = None;
+        brute(&graph, &mut Vec::new(), 0, &mut want);
+        match place(&graph) {
+            Ok(found) => {
+                assert_eq!(Some(found.cost), want, "{graph:?}");
+                assert_eq!((graph.cost(&found.tiles), found.bound), (found.cost, found.cost));
+                found.proof.as_ref().unwrap().check(&graph, &found).unwrap();
+                placed += 1;
+            }
+            Err(diagnostic) => {
+                assert_eq!(want, None, "{diagnostic:?} {graph:?}");
+                refused += 1;
+            }
+        }
+    }
+    assert!(placed > refused, "{placed} placed, {refused} refused");
+}
+
+#[test]
+fn a_proof_with_anything_less_shows_nothing() {
+    let mut graph = random(&mut Random(3), XDNA1, 5, true);
+    graph.nodes.iter_mut().for_each(|node| node.bytes = 0);
+    let found = place(&graph).unwrap();
+    let proof = found.proof.clone().unwrap();
+    let Proof::Branch { node, children } = proof.clone() else { panic!("{proof:?}") };
+    for at in 0..children.len() {
+        let mut fewer = children.clone();
+        let (tile, _) = fewer.remove(at);
+        let mirrored = Tile::new(3 - tile.col, tile.row);
+        assert!(!children.iter().any(|(other, _)| *other == mirrored));
+        assert_eq!(
+            Proof::Branch { node, children: fewer }.check(&graph, &found),
+            Err(Unproven::Tile(node, tile.min(mirrored)))
+        );
+        let mut bound = children.clone();
+        if let Proof::Branch { .. } = bound[at].1 {
+            bound[at].1 = Proof::Bound;
+            let proof = Proof::Branch { node, children: bound };
+            assert!(matches!(proof.check(&graph, &found), Err(Unproven::Bound(_))));
+        }
+        let mut illegal = children.clone();
+        illegal[at].1 = Proof::Illegal;
+        let proof = Proof::Branch { node, children: illegal };
+        assert!(matches!(proof.check(&graph, &found), Err(Unproven::Legal(_))));
+    }
+    assert_eq!(
+        proof.check(&graph, &Placement { cost: found.cost - 1, ..found.clone() }),
+        Err(Unproven::Cost)
+    );
+    let mut crowded = found.clone();
+    crowded.tiles[0] = crowded.tiles[1];
+    assert_eq!(proof.check(&graph, &crowded), Err(Unproven::Placement));
+}
+
+/// Cores in a legal arrangement of so many nodes on the array, with nets that it has channels for.
+fn planted(dice: &mut Random, device: Device, count: usize) -> Graph {
+    let mut tiles: Vec<Tile> = device.tiles().filter(|tile| tile.row > 1).collect();
+    for at in (1..tiles.len()).rev() {
+        tiles.swap(at, dice.below(at as u64 + 1) as usize);
+    }
+    tiles.truncate(count);
+    let nodes = (0..count).map(|at| node(&format!("p{at}"), TileKind::Compute)).collect();
+    let mut graph = Graph { device, nodes, nets: Vec::new() };
+    for _ in 0..4 * count {
+        let from = dice.below(count as u64) as usize;
+        let near: Vec<usize> =
+            (0..count).filter(|to| *to != from && distance(tiles[from], tiles[*to]) < 3).collect();
+        let Some(to) = near.get(dice.below(near.len().max(1) as u64) as usize) else { continue };
+        graph.nets.push(net(from, &[*to], 1 + dice.below(9)));
+        if !graph.is_legal(&tiles) {
+            graph.nets.pop();
+        }
+    }
+    graph
+}
+
+#[test]
+fn graphs_that_an_arrangement_is_known_for_are_placed() {
+    let mut dice = Random(11);
+    for case in 0..cases(4) {
+        let device = if case % 2 == 0 { XDNA1 } else { XDNA2 };
+        let count = [4, 12, 16, 24, 32][dice.below(5) as usize].min(4 * device.cols as usize);
+        let graph = planted(&mut dice, device, count);
+        let found = place(&graph).unwrap_or_else(|d| panic!("case {case}: {} {graph:?}", d.message));
+        assert!(graph.is_legal(&found.tiles) && found.bound <= found.cost, "case {case}");
+    }
+}
+
+#[test]
+fn a_chain_stands_on_neighbours_and_fixed_nodes_where_they_are_to() {
+    let mut graph = Graph {
+        device: XDNA2,
+        nodes: (0..4).map(|at| node(&format!("p{at}"), TileKind::Compute)).collect(),
+        nets: (0..3).map(|at| net(at, &[at + 1], 5)).collect(),
+    };
+    assert_eq!(place(&graph).unwrap().cost, 15);
+    graph.nodes[0].at = Some(Tile::new(7, 5));
+    graph.nodes[3].at = Some(Tile::new(2, 2));
+    let found = place(&graph).unwrap();
+    assert_eq!((found.tiles[0], found.tiles[3], found.cost), (Tile::new(7, 5), Tile::new(2, 2), 40));
+    assert_eq!(found.gap(), 0.0);
+}
+
+#[test]
+fn what_does_not_fit_is_refused_with_numbers() {
+    let chain = |count: usize| Graph {
+        device: XDNA1,
+        nodes: (0..count).map(|at| node(&format!("p{at}"), TileKind::Compute)).collect(),
+        nets: Vec::new(),
+    };
+    let refused = |graph: &Graph| place(graph).unwrap_err().message;
+    assert_eq!(refused(&chain(17)), "17 processes need a core each, 1 more than the 16 of npu1");
+    let mut large = chain(2);
+    large.nodes[1].bytes = 65_000;
+    assert_eq!(refused(&large), "`p1` needs 66024 bytes, 488 more than the 65536 of a compute tile");
+    let mut elsewhere = chain(1);
+    elsewhere.nodes[0].at = Some(Tile::new(1, 1));
+    assert_eq!(
+        refused(&elsewhere),
+        "`p0` is to stand on a compute tile at (1, 1), where npu1 has a memory tile"
+    );
+    elsewhere.nodes[0].at = Some(Tile::new(4, 2));
+    assert_eq!(refused(&elsewhere), "`p0` is to stand on a compute tile at (4, 2), where npu1 has no tile");
+    let mut twice = chain(2);
+    twice.nodes.iter_mut().for_each(|node| node.at = Some(Tile::new(1, 2)));
+    assert_eq!(refused(&twice), "`p0` and `p1` are to stand on one tile, (1, 2)");
+    let mut wide = chain(9);
+    wide.nets = (1..9).map(|from| Net { via_dma: true, ..net(from, &[0], 1) }).collect();
+    let text = refused(&wide);
+    assert!(text.contains("is asked for 8 channels into its memory and has 2"), "{text}");
+    let mut none = chain(1);
+    none.nets = vec![net(0, &[], 1)];
+    assert_eq!(refused(&none), "net `n0` has an end that is no node");
+}
