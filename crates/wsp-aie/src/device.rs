@@ -191,7 +191,8 @@ impl TileModel {
     /// Whether a channel can use a descriptor: of a memory tile, those below 24 are for even channels, the others for odd ones.
     pub const fn takes(self, channel: u32, descriptor: u32) -> bool {
         let half = self.descriptors / 2;
-        descriptor < self.descriptors && (self.descriptors != MEMORY.descriptors || (descriptor < half) == (channel.is_multiple_of(2)))
+        descriptor < self.descriptors
+            && (self.descriptors != MEMORY.descriptors || (descriptor < half) == (channel.is_multiple_of(2)))
     }
 }
 

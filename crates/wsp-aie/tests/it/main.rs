@@ -1,4 +1,6 @@
 //! Tests of designs as a whole.
 #![allow(clippy::print_stderr, reason = "tests say where they are")]
 
+mod run;
+mod support;
 mod text;

@@ -1,10 +1,14 @@
 //! The parser and the printer: what one writes the other reads, and no text makes the parser fail.
 
+use wsp_aie::design::Design;
 use wsp_aie::mlir::{Form, Module, Version, parse, print};
 use wsp_diag::FileId;
 
-const DESIGNS: [(&str, &str); 2] =
-    [("scale", include_str!("designs/scale.mlir")), ("words", include_str!("designs/words.mlir"))];
+const DESIGNS: [(&str, &str); 3] = [
+    ("scale", include_str!("designs/scale.mlir")),
+    ("words", include_str!("designs/words.mlir")),
+    ("halves", include_str!("designs/halves.mlir")),
+];
 
 fn read(text: &str) -> Module {
     parse(FileId(0), text).unwrap_or_else(|fault| panic!("{fault:?}\n{text}"))
@@ -116,4 +120,23 @@ fn what_is_nested_too_deep_is_refused() {
     assert!(parse(FileId(0), &text).is_err());
     let text = format!("func.func private @f({}", "(".repeat(100_000));
     assert!(parse(FileId(0), &text).is_err());
+}
+
+#[test]
+fn designs_are_what_their_text_says() {
+    for (name, text) in DESIGNS {
+        let module = read(text);
+        let designs = Design::read(&module).unwrap_or_else(|fault| panic!("{name}: {fault:?}"));
+        let again = print(&designs[0].module(), Form::Pretty, Version::default());
+        let twice = Design::read(&read(&again)).expect("it is read");
+        assert_eq!(print(&twice[0].module(), Form::Pretty, Version::default()), again, "{name}");
+        // The order of operations is that of their kinds, and no operation is lost.
+        let count = |text: &str| {
+            let mut lines: Vec<String> =
+                print(&read(text), Form::Pretty, Version::default()).lines().map(str::to_owned).collect();
+            lines.sort();
+            lines
+        };
+        assert_eq!(count(&again), count(text), "{name}");
+    }
 }
