@@ -199,7 +199,7 @@ fn source<'d>(design: &'d Design, fifo: &'d Fifo) -> Vec<crate::design::Move> {
                 task: None,
                 id: None,
                 token: false,
-                span: fifo.span,
+                span: wsp_diag::Span::default(),
                 ..transfer
             });
         }
