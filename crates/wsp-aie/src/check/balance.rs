@@ -21,7 +21,7 @@ struct Rates {
 }
 
 pub(super) fn check(design: &Design, findings: &mut Findings) {
-    let rates: Vec<Option<Rates>> = design.cores.iter().map(|core| rates(core)).collect();
+    let rates: Vec<Option<Rates>> = design.cores.iter().map(rates).collect();
     for sequence in &design.sequences {
         check_sequence(design, sequence, &rates, findings);
     }

@@ -70,10 +70,10 @@ pub(super) fn binary(op: Binary, ty: Scalar, a: u64, b: u64) -> Option<u64> {
         _ => {
             let (a, b) = (f32::from_bits(a as u32), f32::from_bits(b as u32));
             let value = match op {
-                Binary::Add => a + b,
-                Binary::Sub => a - b,
-                Binary::Mul => a * b,
-                Binary::Div => a / b,
+                Binary::Plain(BinOp::Add) => a + b,
+                Binary::Plain(BinOp::Sub) => a - b,
+                Binary::Plain(BinOp::Mul) => a * b,
+                Binary::Plain(BinOp::Div) => a / b,
                 _ => float(op, f64::from(a), f64::from(b)) as f32,
             };
             Some(round(value, ty))
@@ -82,40 +82,39 @@ pub(super) fn binary(op: Binary, ty: Scalar, a: u64, b: u64) -> Option<u64> {
 }
 
 fn integer(op: Binary, bits: u32, a: i64, b: i64) -> Option<u64> {
-    let checked = |op| i64::binary(op, a, b).ok();
+    let in_width = (0..i64::from(bits)).contains(&b);
     let value = match op {
-        Binary::Add => a.wrapping_add(b),
-        Binary::Sub => a.wrapping_sub(b),
-        Binary::Mul => a.wrapping_mul(b),
-        Binary::Div => checked(BinOp::Div)?,
-        Binary::CeilDiv => checked(BinOp::CeilDiv)?,
-        Binary::Rem => checked(BinOp::Rem)?,
+        // These wrap, and what a width holds of a shift follows from 64 bits.
+        Binary::Plain(BinOp::Add) => a.wrapping_add(b),
+        Binary::Plain(BinOp::Sub) => a.wrapping_sub(b),
+        Binary::Plain(BinOp::Mul) => a.wrapping_mul(b),
+        Binary::Plain(BinOp::Shl) if in_width => a << b,
+        Binary::Plain(BinOp::Shl | BinOp::Shr) if !in_width => return None,
+        Binary::Plain(op) => i64::binary(op, a, b).ok()?,
         Binary::DivU => unsigned(a as u64, bits).checked_div(unsigned(b as u64, bits))? as i64,
-        Binary::And => a & b,
-        Binary::Or => a | b,
-        Binary::Xor => a ^ b,
-        Binary::Shl if (0..i64::from(bits)).contains(&b) => a << b,
-        Binary::Shr if (0..i64::from(bits)).contains(&b) => a >> b,
-        Binary::Max | Binary::MaxNum => a.max(b),
-        Binary::Min | Binary::MinNum => a.min(b),
-        Binary::Shl | Binary::Shr | Binary::Compare(_) => return None,
+        Binary::MaxNum => a.max(b),
+        Binary::MinNum => a.min(b),
+        Binary::Compare(_) => return None,
     };
     Some(wrap(value, bits))
 }
 
 fn float(op: Binary, a: f64, b: f64) -> f64 {
     let is_none = a.is_nan() || b.is_nan();
+    let is_max = matches!(op, Binary::Plain(BinOp::Max) | Binary::MaxNum);
     match op {
-        Binary::Add => a + b,
-        Binary::Sub => a - b,
-        Binary::Mul => a * b,
-        Binary::Div => a / b,
-        Binary::Max | Binary::Min if is_none => f64::NAN,
+        Binary::Plain(BinOp::Add) => a + b,
+        Binary::Plain(BinOp::Sub) => a - b,
+        Binary::Plain(BinOp::Mul) => a * b,
+        Binary::Plain(BinOp::Div) => a / b,
+        Binary::Plain(BinOp::Max | BinOp::Min) if is_none => f64::NAN,
         // Of the two zeros the one without sign is the larger.
-        Binary::Max | Binary::MaxNum if a == b => f64::from_bits(a.to_bits() & b.to_bits()),
-        Binary::Min | Binary::MinNum if a == b => f64::from_bits(a.to_bits() | b.to_bits()),
-        Binary::Max | Binary::MaxNum => a.max(b),
-        Binary::Min | Binary::MinNum => a.min(b),
+        Binary::Plain(BinOp::Max | BinOp::Min) | Binary::MaxNum | Binary::MinNum if a == b => {
+            let (a, b) = (a.to_bits(), b.to_bits());
+            f64::from_bits(if is_max { a & b } else { a | b })
+        }
+        Binary::Plain(BinOp::Max) | Binary::MaxNum => a.max(b),
+        Binary::Plain(BinOp::Min) | Binary::MinNum => a.min(b),
         _ => f64::NAN,
     }
 }
@@ -231,10 +230,13 @@ mod tests {
     #[test]
     fn integers_wrap_at_their_width() {
         let int = Scalar::Int(8);
-        assert_eq!(binary(Binary::Add, int, 127, 1), Some((-128i64) as u64));
-        assert_eq!(binary(Binary::Div, int, (-128i64) as u64, (-1i64) as u64), Some((-128i64) as u64));
-        assert_eq!(binary(Binary::Div, int, 1, 0), None);
-        assert_eq!(binary(Binary::Shl, int, 1, 8), None);
+        assert_eq!(binary(Binary::Plain(BinOp::Add), int, 127, 1), Some((-128i64) as u64));
+        assert_eq!(
+            binary(Binary::Plain(BinOp::Div), int, (-128i64) as u64, (-1i64) as u64),
+            Some((-128i64) as u64)
+        );
+        assert_eq!(binary(Binary::Plain(BinOp::Div), int, 1, 0), None);
+        assert_eq!(binary(Binary::Plain(BinOp::Shl), int, 1, 8), None);
         assert_eq!(binary(Binary::DivU, int, (-1i64) as u64, 2), Some(127));
         assert_eq!(binary(Binary::Compare(6), int, 1, (-1i64) as u64), Some(1));
         assert_eq!(binary(Binary::Compare(2), int, 1, (-1i64) as u64), Some(0));
@@ -249,7 +251,7 @@ mod tests {
         assert_eq!(to_f16(1.0 + 3.0 / 2048.0), 0x3c02);
         let one = from_f64(1.0, Scalar::Bf16);
         let small = from_f64(1.0 / 256.0, Scalar::Bf16);
-        assert_eq!(binary(Binary::Add, Scalar::Bf16, one, small), Some(one));
+        assert_eq!(binary(Binary::Plain(BinOp::Add), Scalar::Bf16, one, small), Some(one));
     }
 
     #[test]

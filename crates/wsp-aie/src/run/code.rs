@@ -4,6 +4,7 @@
 //! a buffer. A vector has as many registers as lanes.
 
 use crate::mlir::Type;
+use wsp_core::int::BinOp;
 use wsp_diag::Span;
 
 /// The first register of a value.
@@ -52,24 +53,11 @@ impl Scalar {
 /// An operator on two values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Binary {
-    Add,
-    Sub,
-    Mul,
-    Div,
+    /// One of integers or of numbers. Of numbers the larger and the smaller are none where one of the two is none.
+    Plain(BinOp),
     /// Division without sign.
     DivU,
-    /// Division towards the larger.
-    CeilDiv,
-    Rem,
-    And,
-    Or,
-    Xor,
-    Shl,
-    Shr,
-    /// The larger; of numbers one that is none wins.
-    Max,
-    Min,
-    /// The larger; of numbers one that is none loses.
+    /// The larger or smaller of numbers; one that is none loses.
     MaxNum,
     MinNum,
     /// A comparison, by its number in the text.

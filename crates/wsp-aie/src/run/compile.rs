@@ -5,10 +5,11 @@ use super::not_run;
 use crate::codes;
 use crate::design::{Core, Design};
 use crate::mlir::{Attr, Block, Op, Region, Type, Value};
+use wsp_core::int::BinOp;
 use wsp_diag::{Diagnostic, Span};
 use wsp_ordered::OrderedMap;
 
-type Made<T> = Result<T, Box<Diagnostic>>;
+pub(super) type Made<T> = Result<T, Box<Diagnostic>>;
 
 /// Most lanes of a vector.
 const MAX_LANES: u64 = 1 << 12;
@@ -18,8 +19,8 @@ pub(super) struct Compiler<'d> {
     pub(super) design: &'d Design,
     /// The end of a fifo at the core, made where it is not there yet; `true` for the producer's.
     pub(super) end: &'d mut dyn FnMut(&str, bool, Span) -> Made<usize>,
-    code: Code,
-    regs: OrderedMap<Value, Reg>,
+    pub(super) code: Code,
+    pub(super) regs: OrderedMap<Value, Reg>,
     /// The end that a subview belongs to.
     subviews: OrderedMap<Value, usize>,
 }
@@ -40,7 +41,7 @@ pub(super) fn compile(
     Ok(compiler.code)
 }
 
-fn one_block(region: &Region, span: Span) -> Made<&Block> {
+pub(super) fn one_block(region: &Region, span: Span) -> Made<&Block> {
     match region.blocks.as_slice() {
         [block] => Ok(block),
         _ => Err(not_run("a body of several blocks", span)),
@@ -50,20 +51,20 @@ fn one_block(region: &Region, span: Span) -> Made<&Block> {
 /// The operator of an operation on two values.
 fn binary_of(name: &str) -> Option<Binary> {
     Some(match name {
-        "arith.addi" | "arith.addf" => Binary::Add,
-        "arith.subi" | "arith.subf" => Binary::Sub,
-        "arith.muli" | "arith.mulf" => Binary::Mul,
-        "arith.divsi" | "arith.divf" => Binary::Div,
+        "arith.addi" | "arith.addf" => Binary::Plain(BinOp::Add),
+        "arith.subi" | "arith.subf" => Binary::Plain(BinOp::Sub),
+        "arith.muli" | "arith.mulf" => Binary::Plain(BinOp::Mul),
+        "arith.divsi" | "arith.divf" => Binary::Plain(BinOp::Div),
         "arith.divui" => Binary::DivU,
-        "arith.ceildivsi" => Binary::CeilDiv,
-        "arith.remsi" => Binary::Rem,
-        "arith.andi" => Binary::And,
-        "arith.ori" => Binary::Or,
-        "arith.xori" => Binary::Xor,
-        "arith.shli" => Binary::Shl,
-        "arith.shrsi" => Binary::Shr,
-        "arith.maxsi" | "arith.maximumf" => Binary::Max,
-        "arith.minsi" | "arith.minimumf" => Binary::Min,
+        "arith.ceildivsi" => Binary::Plain(BinOp::CeilDiv),
+        "arith.remsi" => Binary::Plain(BinOp::Rem),
+        "arith.andi" => Binary::Plain(BinOp::BitAnd),
+        "arith.ori" => Binary::Plain(BinOp::BitOr),
+        "arith.xori" => Binary::Plain(BinOp::BitXor),
+        "arith.shli" => Binary::Plain(BinOp::Shl),
+        "arith.shrsi" => Binary::Plain(BinOp::Shr),
+        "arith.maxsi" | "arith.maximumf" => Binary::Plain(BinOp::Max),
+        "arith.minsi" | "arith.minimumf" => Binary::Plain(BinOp::Min),
         "arith.maxnumf" => Binary::MaxNum,
         "arith.minnumf" => Binary::MinNum,
         _ => return None,
@@ -83,28 +84,28 @@ fn unary_of(name: &str) -> Option<Unary> {
 }
 
 impl Compiler<'_> {
-    fn push(&mut self, inst: Inst, span: Span) -> u32 {
+    pub(super) fn push(&mut self, inst: Inst, span: Span) -> u32 {
         self.code.insts.push(inst);
         self.code.spans.push(span);
         self.code.insts.len() as u32 - 1
     }
 
-    fn here(&self) -> u32 {
+    pub(super) fn here(&self) -> u32 {
         self.code.insts.len() as u32
     }
 
-    fn fault<T>(&self, op: &Op, message: impl Into<String>) -> Made<T> {
+    pub(super) fn fault<T>(&self, op: &Op, message: impl Into<String>) -> Made<T> {
         Err(Box::new(Diagnostic::error(codes::ARITY, message).at(op.span, "")))
     }
 
-    fn fresh(&mut self, lanes: u32) -> Reg {
+    pub(super) fn fresh(&mut self, lanes: u32) -> Reg {
         let reg = self.code.registers;
         self.code.registers += lanes;
         reg
     }
 
     /// Registers for a value that is made.
-    fn make(&mut self, value: Value, op: &Op) -> Made<Lanes> {
+    pub(super) fn make(&mut self, value: Value, op: &Op) -> Made<Lanes> {
         let lanes = self.lanes(value, op)?;
         let reg = self.fresh(lanes.lanes);
         self.regs.insert(value, reg);
@@ -112,7 +113,7 @@ impl Compiler<'_> {
     }
 
     /// How the lanes of a value lie; register 0.
-    fn lanes(&self, value: Value, op: &Op) -> Made<Lanes> {
+    pub(super) fn lanes(&self, value: Value, op: &Op) -> Made<Lanes> {
         let ty = self.design.module.ty(value);
         let lanes = if let Type::Vector(_) = ty {
             ty.elements().filter(|lanes| *lanes <= MAX_LANES)
@@ -142,7 +143,7 @@ impl Compiler<'_> {
     }
 
     /// The lanes of an operand.
-    fn of(&mut self, op: &Op, at: usize) -> Made<Lanes> {
+    pub(super) fn of(&mut self, op: &Op, at: usize) -> Made<Lanes> {
         let value = self.operand(op, at)?;
         let lanes = self.lanes(value, op)?;
         match self.regs.get(&value) {
@@ -168,7 +169,7 @@ impl Compiler<'_> {
         Ok(to)
     }
 
-    fn op(&mut self, op: &Op) -> Made<()> {
+    pub(super) fn op(&mut self, op: &Op) -> Made<()> {
         let span = op.span;
         if let Some(binary) = binary_of(&op.name) {
             return self.binary(op, binary);
@@ -319,18 +320,21 @@ impl Compiler<'_> {
         let a = self.of(op, 0)?;
         let to = self.make(self.result(op)?, op)?;
         let kind = match op.find_int("kind") {
-            Some(0) => Binary::Add,
-            Some(1) => Binary::Mul,
-            Some(3 | 12) => Binary::Min,
+            Some(0) => Binary::Plain(BinOp::Add),
+            Some(1) => Binary::Plain(BinOp::Mul),
+            Some(3 | 12) => Binary::Plain(BinOp::Min),
             Some(4) => Binary::MinNum,
-            Some(6 | 11) => Binary::Max,
+            Some(6 | 11) => Binary::Plain(BinOp::Max),
             Some(7) => Binary::MaxNum,
-            Some(8) => Binary::And,
-            Some(9) => Binary::Or,
-            Some(10) => Binary::Xor,
+            Some(8) => Binary::Plain(BinOp::BitAnd),
+            Some(9) => Binary::Plain(BinOp::BitOr),
+            Some(10) => Binary::Plain(BinOp::BitXor),
             _ => return Err(not_run("this kind of `vector.reduction`", op.span)),
         };
-        let of_bits = matches!(kind, Binary::And | Binary::Or | Binary::Xor);
+        let of_bits = matches!(
+            kind,
+            Binary::Plain(BinOp::BitAnd) | Binary::Plain(BinOp::BitOr) | Binary::Plain(BinOp::BitXor)
+        );
         if to.lanes != 1 || to.ty != a.ty || of_bits && a.ty.is_float() {
             return self.fault(op, "`vector.reduction` makes one element of the vector's type");
         }
@@ -374,106 +378,6 @@ impl Compiler<'_> {
         }
         index.reverse();
         Ok(index.into())
-    }
-
-    /// Copies values to where a loop or a branch hands them on; all are read before one is written.
-    fn hand_on(&mut self, op: &Op, to: &[Lanes]) -> Made<()> {
-        if op.operands.len() != to.len() {
-            return self.fault(
-                op,
-                format!("{} values are handed on where {} are taken", op.operands.len(), to.len()),
-            );
-        }
-        let mut held = Vec::new();
-        for (at, to) in to.iter().enumerate() {
-            let from = self.of(op, at)?;
-            if from.lanes != to.lanes || from.ty != to.ty {
-                return self.fault(op, "a value of another type is handed on");
-            }
-            let temporary = self.fresh(to.lanes);
-            self.push(Inst::Copy { to: temporary, from: from.reg, lanes: to.lanes }, op.span);
-            held.push(temporary);
-        }
-        for (from, to) in held.into_iter().zip(to) {
-            self.push(Inst::Copy { to: to.reg, from, lanes: to.lanes }, op.span);
-        }
-        Ok(())
-    }
-
-    /// The operations of a block; what its last one yields is handed on.
-    fn block(&mut self, block: &Block, to: &[Lanes], around: &Op) -> Made<()> {
-        let yields = block.ops.last().filter(|last| last.name == "scf.yield");
-        let body = &block.ops[..block.ops.len() - usize::from(yields.is_some())];
-        for op in body {
-            self.op(op)?;
-        }
-        match yields {
-            Some(last) => self.hand_on(last, to),
-            None if to.is_empty() => Ok(()),
-            None => self.fault(around, format!("a block of `{}` yields nothing", around.name)),
-        }
-    }
-
-    fn for_loop(&mut self, op: &Op) -> Made<()> {
-        let (low, high, step) = (self.of(op, 0)?, self.of(op, 1)?, self.of(op, 2)?);
-        let region = op.regions.first().cloned().unwrap_or_default();
-        let block = one_block(&region, op.span)?;
-        let (Some(variable), carried) = (block.args.first(), block.args.get(1..).unwrap_or(&[])) else {
-            return self.fault(op, "a loop without a variable");
-        };
-        let bounds_fit = [low, high, step]
-            .iter()
-            .all(|bound| bound.ty == low.ty && bound.lanes == 1 && !bound.ty.is_float());
-        if op.operands.len() != 3 + carried.len() || op.results.len() != carried.len() || !bounds_fit {
-            return self
-                .fault(op, "a loop has three bounds of one type, and as many results as it carries values");
-        }
-        let i = self.make(*variable, op)?;
-        let mut args = Vec::new();
-        for (at, value) in carried.iter().enumerate() {
-            let from = self.of(op, 3 + at)?;
-            let to = self.make(*value, op)?;
-            if from.lanes != to.lanes || from.ty != to.ty || self.lanes(op.results[at], op)?.lanes != to.lanes
-            {
-                return self.fault(op, "a loop carries a value of another type");
-            }
-            self.push(Inst::Copy { to: to.reg, from: from.reg, lanes: to.lanes }, op.span);
-            args.push(to);
-        }
-        let enter = self.push(Inst::End, op.span);
-        let body = self.here();
-        self.block(block, &args, op)?;
-        self.push(Inst::Next { i: i.reg, step: step.reg, high: high.reg, body }, op.span);
-        let target = self.here();
-        self.code.insts[enter as usize] =
-            Inst::Enter { i: i.reg, low: low.reg, high: high.reg, step: step.reg, target };
-        for (result, arg) in op.results.iter().zip(&args) {
-            self.regs.insert(*result, arg.reg);
-        }
-        Ok(())
-    }
-
-    fn if_else(&mut self, op: &Op) -> Made<()> {
-        let condition = self.of(op, 0)?;
-        let mut results = Vec::new();
-        for value in &op.results {
-            results.push(self.make(*value, op)?);
-        }
-        let unless = self.push(Inst::End, op.span);
-        let then = op.regions.first().cloned().unwrap_or_default();
-        self.block(one_block(&then, op.span)?, &results, op)?;
-        let otherwise = op.regions.get(1).filter(|region| !region.blocks.is_empty()).cloned();
-        let mut target = self.here();
-        if let Some(region) = otherwise {
-            let jump = self.push(Inst::End, op.span);
-            target = self.here();
-            self.block(one_block(&region, op.span)?, &results, op)?;
-            self.code.insts[jump as usize] = Inst::Jump(self.here());
-        } else if !results.is_empty() {
-            return self.fault(op, "`scf.if` with results has an `else`");
-        }
-        self.code.insts[unless as usize] = Inst::Unless { condition: condition.reg, target };
-        Ok(())
     }
 
     fn call(&mut self, op: &Op) -> Made<()> {

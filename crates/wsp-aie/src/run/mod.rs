@@ -7,6 +7,7 @@
 mod arith;
 mod code;
 mod compile;
+mod control;
 mod exec;
 mod net;
 mod report;

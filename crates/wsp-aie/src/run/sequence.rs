@@ -6,6 +6,7 @@ use crate::codes;
 use crate::design::{Design, Length, Move, Step};
 use crate::device::QUEUE;
 use crate::mlir::{Attr, Op, Value};
+use wsp_core::int::BinOp;
 use wsp_diag::{Diagnostic, Span};
 use wsp_ordered::OrderedMap;
 
@@ -246,14 +247,14 @@ impl Running {
                 Some(Attr::Int(value, _)) => Some(*value),
                 _ => None,
             },
-            "arith.addi" => binary(code::Binary::Add),
-            "arith.subi" => binary(code::Binary::Sub),
-            "arith.muli" => binary(code::Binary::Mul),
-            "arith.divsi" => binary(code::Binary::Div),
-            "arith.ceildivsi" => binary(code::Binary::CeilDiv),
-            "arith.remsi" => binary(code::Binary::Rem),
-            "arith.maxsi" => binary(code::Binary::Max),
-            "arith.minsi" => binary(code::Binary::Min),
+            "arith.addi" => binary(code::Binary::Plain(BinOp::Add)),
+            "arith.subi" => binary(code::Binary::Plain(BinOp::Sub)),
+            "arith.muli" => binary(code::Binary::Plain(BinOp::Mul)),
+            "arith.divsi" => binary(code::Binary::Plain(BinOp::Div)),
+            "arith.ceildivsi" => binary(code::Binary::Plain(BinOp::CeilDiv)),
+            "arith.remsi" => binary(code::Binary::Plain(BinOp::Rem)),
+            "arith.maxsi" => binary(code::Binary::Plain(BinOp::Max)),
+            "arith.minsi" => binary(code::Binary::Plain(BinOp::Min)),
             "arith.index_cast" | "arith.extsi" => given.first().copied(),
             _ => {
                 return Err(Failure::Fault(*not_run(
