@@ -37,7 +37,6 @@ pub(super) struct World<'a> {
     pub(super) design: &'a Design,
     pub(super) net: &'a mut Net,
     pub(super) memory: &'a mut Vec<Vec<u8>>,
-    pub(super) locks: &'a mut [i64],
     pub(super) kernels: &'a mut dyn FnMut(&str, &mut Call<'_>) -> bool,
 }
 
@@ -238,7 +237,7 @@ impl CoreState {
                 }
             }
             Inst::Lock { lock, action, value } => {
-                let have = &mut world.locks[*lock];
+                let have = &mut world.net.locks[*lock];
                 match action {
                     1 => *have += value,
                     _ if *action == 0 && *have == *value || *action == 2 && *have >= *value => *have -= value,

@@ -5,11 +5,13 @@
 //! nothing can go on: the report names who waits for whom. No times are known.
 
 mod arith;
+mod chain;
 mod code;
 mod compile;
 mod control;
 mod exec;
 mod net;
+mod places;
 mod report;
 mod sequence;
 mod stream;
@@ -147,7 +149,6 @@ pub struct Machine<'d> {
     memory: Vec<Vec<u8>>,
     /// Where arrays of the host lie among the buffers.
     host: usize,
-    locks: Vec<i64>,
     cores: Vec<CoreState>,
     scratch: Vec<u8>,
     /// Instructions that a launch may take.
@@ -177,22 +178,13 @@ impl<'d> Machine<'d> {
     }
 
     fn make(design: &'d Design, allocation: Allocation) -> Result<Machine<'d>, Box<Diagnostic>> {
-        if let Some(dma) =
-            design.dmas.iter().find(|dma| dma.body.blocks.iter().any(|block| block.ops.len() > 1))
-        {
-            return Err(not_run("a chain of descriptors of a tile's own", dma.span));
-        }
-        let streams =
-            design.flows.first().map(|flow| flow.span).or(design.packets.first().map(|packets| packets.span));
-        if let Some(span) = streams.or(design.cascades.first().map(|cascade| cascade.span)) {
-            return Err(not_run("a stream without a fifo", span));
-        }
         for fifo in &design.fifos {
             if let Some((name, _)) = fifo.others.first() {
                 return Err(not_run(&format!("`{name}` of fifo `@{}`", fifo.name), fifo.span));
             }
         }
         let mut net = Net::new(design, allocation)?;
+        net.add_flows(design)?;
         let mut cores = Vec::new();
         for (i, core) in design.cores.iter().enumerate() {
             let mut end =
@@ -208,8 +200,7 @@ impl<'d> Machine<'d> {
         let host = memory.len();
         let most_args = design.sequences.iter().map(|sequence| sequence.args.len()).max().unwrap_or(0);
         memory.resize_with(host + most_args, Vec::new);
-        let locks = design.locks.iter().map(|lock| lock.init).collect();
-        Ok(Machine { design, net, memory, host, locks, cores, scratch: Vec::new(), most_steps: MOST_STEPS })
+        Ok(Machine { design, net, memory, host, cores, scratch: Vec::new(), most_steps: MOST_STEPS })
     }
 
     /// Runs a sequence, the only one where no name is given, to its end, and until all transfers are done.
@@ -286,8 +277,8 @@ impl<'d> Machine<'d> {
             for at in 0..self.net.streams.len() {
                 let done = stream::go(&mut self.net, at, &mut self.memory, &mut self.scratch);
                 if let Some((_, byte)) = done.beyond {
-                    let name = &self.design.fifos[self.net.streams[at].fifo].name;
-                    let message = format!("a transfer of `@{name}` is at byte {byte}, beyond its array");
+                    let message =
+                        format!("{} is at byte {byte}, beyond its array", self.net.streams[at].name);
                     return Err(Failure::Fault(Diagnostic::error(codes::TRANSFER, message)));
                 }
                 running.finished(&done.finished);
@@ -302,7 +293,6 @@ impl<'d> Machine<'d> {
                     design: self.design,
                     net: &mut self.net,
                     memory: &mut self.memory,
-                    locks: &mut self.locks,
                     kernels: &mut *kernels,
                 };
                 let (stopped, went) = core.run(&mut turn, &mut world)?;

@@ -4,16 +4,18 @@
 //! for a reader once every writer has put in its part. Writers and readers are cores, which hold slots, and *streams*, which move bytes from one pool,
 //! or from the host, to others.
 
+use super::chain::{self, Chain};
+use super::places::places;
 use super::{Allocation, not_run};
 use crate::codes;
 use crate::design::{Design, Fifo, Link};
-use crate::device::Tile;
+use crate::device::{Direction, Tile};
 use crate::mlir::{Dim, Op};
 use std::collections::VecDeque;
 use wsp_diag::{Diagnostic, Span};
 use wsp_ordered::OrderedMap;
 
-type Made<T> = Result<T, Box<Diagnostic>>;
+pub(super) type Made<T> = Result<T, Box<Diagnostic>>;
 
 /// A ring of buffers on a tile.
 #[derive(Debug)]
@@ -106,11 +108,12 @@ impl Task {
         let (round, mut within) = (self.done / self.round_bytes, self.done % self.round_bytes);
         let byte = within % self.element;
         within /= self.element;
-        let mut at = self.offset + (round % self.iteration.0.max(1)) as i64 * self.iteration.1 + byte as i64;
+        let iterated = ((round % self.iteration.0.max(1)) as i64).saturating_mul(self.iteration.1);
+        let mut at = self.offset.saturating_add(iterated).saturating_add(byte as i64);
         let mut left = 1;
         for (i, (size, stride)) in self.dims.iter().rev().enumerate() {
             let index = within % size;
-            at += index as i64 * stride;
+            at = at.saturating_add((index as i64).saturating_mul(*stride));
             if i == 0 && *stride == self.element as i64 {
                 left = size - index;
             }
@@ -138,14 +141,23 @@ pub(super) enum StreamEnd {
         sent: u32,
         done: u64,
     },
-    /// Memory of the host.
-    Host { queue: VecDeque<Task>, finished: u64, waited: u64 },
+    /// A chain of descriptors of a tile's own.
+    Chain(Chain),
+    /// Memory of the host, by the name of the fifo or channel; and the channel, where it is known.
+    Host {
+        symbol: String,
+        channel: Option<(Tile, Direction, i64)>,
+        queue: VecDeque<Task>,
+        finished: u64,
+        waited: u64,
+    },
 }
 
 /// A stream from one end to others, each of which gets every byte.
 #[derive(Debug)]
 pub(super) struct Stream {
-    pub(super) fifo: usize,
+    /// What it is called in messages.
+    pub(super) name: String,
     pub(super) from: StreamEnd,
     pub(super) to: Vec<StreamEnd>,
 }
@@ -156,6 +168,8 @@ pub(crate) struct Net {
     pub(crate) pools: Vec<Pool>,
     pub(super) streams: Vec<Stream>,
     pub(super) ends: Vec<CoreEnd>,
+    /// Values of locks.
+    pub(super) locks: Vec<i64>,
     /// Bytes of each buffer.
     pub(super) buffers: Vec<u64>,
     /// Pools of the ends of fifos: of the producer, and of each consumer.
@@ -201,6 +215,7 @@ impl Net {
         for buffer in &design.buffers {
             net.buffers.push(design.module.ty(buffer.value).bytes().unwrap_or(0));
         }
+        net.locks = design.locks.iter().map(|lock| lock.init).collect();
         net.of_fifo = design.fifos.iter().map(|fifo| vec![None; fifo.consumers.len() + 1]).collect();
         for link in &design.links {
             net.link(design, link, allocation)?;
@@ -209,6 +224,11 @@ impl Net {
             net.fifo(design, i, fifo, allocation)?;
         }
         Ok(net)
+    }
+
+    /// Adds the streams that are no fifos.
+    pub(super) fn add_flows(&mut self, design: &Design) -> Made<()> {
+        chain::add(design, self)
     }
 
     fn pool(&mut self, tile: Tile, depth: u32, bytes: u64, writers: usize, readers: usize) -> usize {
@@ -275,7 +295,7 @@ impl Net {
             return Ok(());
         }
         let from = match (fifo.producer.tile.row, self.of_fifo[at][0]) {
-            (0, _) => StreamEnd::Host { queue: VecDeque::new(), finished: 0, waited: 0 },
+            (0, _) => host(fifo),
             (_, Some((pool, role))) => {
                 self.part(design, at, pool, role, &fifo.producer.dims, fifo.repeat.unwrap_or(1))?
             }
@@ -289,7 +309,7 @@ impl Net {
         let mut to = Vec::new();
         for (i, end) in fifo.consumers.iter().enumerate() {
             to.push(match (end.tile.row, self.of_fifo[at][i + 1]) {
-                (0, _) => StreamEnd::Host { queue: VecDeque::new(), finished: 0, waited: 0 },
+                (0, _) => host(fifo),
                 (_, Some((pool, role))) => self.part(design, at, pool, role, &end.dims, 1)?,
                 (_, None) => {
                     let depth = depth_at(end.tile, fifo.consumer_depth(i));
@@ -299,7 +319,7 @@ impl Net {
                 }
             });
         }
-        self.streams.push(Stream { fifo: at, from, to });
+        self.streams.push(Stream { name: format!("the stream of `@{}`", fifo.name), from, to });
         Ok(())
     }
 
@@ -388,6 +408,17 @@ impl Net {
     }
 }
 
+/// The host's end of a fifo.
+fn host(fifo: &Fifo) -> StreamEnd {
+    StreamEnd::Host {
+        symbol: fifo.name.clone(),
+        channel: None,
+        queue: VecDeque::new(),
+        finished: 0,
+        waited: 0,
+    }
+}
+
 /// Where objects of a fifo lie in those of the pool that a link makes, in elements, and whether they are a part of them.
 fn offset_of(design: &Design, name: &str, role: Role) -> (u64, bool) {
     for link in &design.links {
@@ -402,33 +433,9 @@ fn offset_of(design: &Design, name: &str, role: Role) -> (u64, bool) {
     (0, false)
 }
 
-/// The places of an object's elements in the order of a stream; none where one is beyond the object.
-fn places(dims: &[Dim], elements: u64) -> Option<Vec<u32>> {
-    let mut places = vec![0u64];
-    for dim in dims {
-        let count =
-            (places.len() as u64).checked_mul(dim.size).filter(|count| *count <= elements.max(1) * 64)?;
-        let mut next = Vec::with_capacity(count as usize);
-        for place in &places {
-            next.extend((0..dim.size).map(|i| place.saturating_add(i.saturating_mul(dim.stride))));
-        }
-        places = next;
-    }
-    let fits = places.iter().all(|place| *place < elements);
-    fits.then(|| places.into_iter().map(|place| place as u32).collect())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn dimensions_name_places() {
-        let dims = [Dim { size: 2, stride: 1 }, Dim { size: 3, stride: 2 }];
-        assert_eq!(places(&dims, 6), Some(vec![0, 2, 4, 1, 3, 5]));
-        assert_eq!(places(&dims, 5), None);
-        assert_eq!(places(&[Dim { size: u64::MAX, stride: 0 }], 5), None);
-    }
 
     #[test]
     fn transfers_go_through_their_dimensions() {

@@ -1,5 +1,6 @@
 //! Who waits for whom where nothing goes on.
 
+use super::chain::Bd;
 use super::code::Inst;
 use super::exec::{CoreState, Stop};
 use super::net::{Net, Role, StreamEnd};
@@ -82,7 +83,7 @@ pub(super) fn report(
     let places = Places { streams: net.streams.len() };
     let mut waits = vec![host(design, net, running)];
     for at in 0..net.streams.len() {
-        waits.push(stream(design, net, running, at, &places));
+        waits.push(stream(design, net, running, at, cores, &places));
     }
     for (at, stop) in stops.iter().enumerate() {
         waits.push(core(design, net, at, *stop, cores, &places));
@@ -100,21 +101,25 @@ pub(super) fn report(
 }
 
 fn host(design: &Design, net: &Net, running: &Running) -> Waits {
-    let name = |stream: usize| &design.fifos[net.streams[stream].fifo].name;
+    let name = |stream: usize| net.streams[stream].name.as_str();
     let (what, on) = match running.waits(design, net) {
         Some(HostWait::End(at)) => {
-            (format!("the end of a transfer of `@{}`", name(at)), vec![Places::stream(at)])
+            (format!("the end of a transfer of {}", name(at)), vec![Places::stream(at)])
         }
-        Some(HostWait::Queue(at)) => {
-            (format!("room in the queue of `@{}`", name(at)), vec![Places::stream(at)])
-        }
+        Some(HostWait::Queue(at)) => (format!("room in the queue of {}", name(at)), vec![Places::stream(at)]),
         None => ("nothing".to_owned(), Vec::new()),
     };
     Waits { who: "the host".to_owned(), what, on }
 }
 
-fn stream(design: &Design, net: &Net, running: &Running, at: usize, places: &Places) -> Waits {
-    let name = &design.fifos[net.streams[at].fifo].name;
+fn stream(
+    design: &Design,
+    net: &Net,
+    running: &Running,
+    at: usize,
+    cores: &[CoreState],
+    places: &Places,
+) -> Waits {
     let mut what = Vec::new();
     let mut on = Vec::new();
     for lack in lacks(net, at) {
@@ -132,8 +137,13 @@ fn stream(design: &Design, net: &Net, running: &Running, at: usize, places: &Pla
                 ));
                 on.extend(readers(net, pool, places));
             }
-            Lack::Transfer => {
-                if !running.will_start(name) {
+            Lack::Lock(lock) => {
+                what.push(lock_name(design, lock));
+                on.extend(releases(net, cores, lock, places));
+            }
+            Lack::Ended => what.push("more of a chain of descriptors that has ended".to_owned()),
+            Lack::Transfer(end) => {
+                if !running.will_start(design, net, (at, end)) {
                     what.push("a transfer of the host, whose sequence starts no other".to_owned());
                 } else {
                     what.push("a transfer of the host".to_owned());
@@ -142,7 +152,7 @@ fn stream(design: &Design, net: &Net, running: &Running, at: usize, places: &Pla
             }
         }
     }
-    Waits { who: format!("the stream of `@{name}`"), what: what.join(", and for "), on }
+    Waits { who: net.streams[at].name.clone(), what: what.join(", and for "), on }
 }
 
 /// Who is last to put objects into a pool.
@@ -208,19 +218,30 @@ fn core(design: &Design, net: &Net, at: usize, stop: Stop, cores: &[CoreState], 
             }
         }
         Stop::Lock { lock, value, exact } => {
-            let name = design.locks[lock].name.as_deref().unwrap_or("without a name");
             let how = if exact { "to be" } else { "to be at least" };
-            let releases = |core: &CoreState| {
-                let release =
-                    |inst: &Inst| matches!(inst, Inst::Lock { lock: of, action: 1, .. } if *of == lock);
-                core.code.insts.iter().any(release)
-            };
-            let on =
-                cores.iter().enumerate().filter(|(_, core)| releases(core)).map(|(at, _)| places.core(at));
-            (format!("lock `{name}` {how} {value}"), on.collect())
+            (format!("{} {how} {value}", lock_name(design, lock)), releases(net, cores, lock, places))
         }
     };
     Waits { who, what, on }
+}
+
+fn lock_name(design: &Design, lock: usize) -> String {
+    let lock = &design.locks[lock];
+    match &lock.name {
+        Some(name) => format!("lock `@{name}` of tile {}", lock.tile),
+        None => format!("a lock of tile {}", lock.tile),
+    }
+}
+
+/// Who adds to a lock.
+fn releases(net: &Net, cores: &[CoreState], lock: usize, places: &Places) -> Vec<usize> {
+    let of_bd = |bd: &Bd| bd.release.iter().any(|(of, ..)| *of == lock);
+    let in_chain = |end: &StreamEnd| matches!(end, StreamEnd::Chain(chain) if chain.bds.iter().any(of_bd));
+    let streams = net.streams.iter().enumerate();
+    let streams = streams.filter(|(_, stream)| in_chain(&stream.from) || stream.to.iter().any(in_chain));
+    let release = |inst: &Inst| matches!(inst, Inst::Lock { lock: of, action: 1, .. } if *of == lock);
+    let cores = cores.iter().enumerate().filter(|(_, core)| core.code.insts.iter().any(release));
+    streams.map(|(at, _)| Places::stream(at)).chain(cores.map(|(at, _)| places.core(at))).collect()
 }
 
 /// The way from one that waits to a circle, or to one that waits for what nobody gives; of several the first that is met.

@@ -4,7 +4,7 @@ use super::net::{Net, StreamEnd, Task};
 use super::{Failure, arith, code, not_run};
 use crate::codes;
 use crate::design::{Design, Length, Move, Step};
-use crate::device::QUEUE;
+use crate::device::{Direction, QUEUE, Tile};
 use crate::mlir::{Attr, Op, Value};
 use wsp_core::int::BinOp;
 use wsp_diag::{Diagnostic, Span};
@@ -38,28 +38,54 @@ fn fault<T>(message: String, span: Span) -> Result<T, Failure> {
     Err(Failure::Fault(Diagnostic::error(codes::TRANSFER, message).at(span, "")))
 }
 
-/// The stream of a fifo that ends or begins at the host.
-fn stream_of(design: &Design, net: &Net, name: &str, span: Span) -> Result<usize, Failure> {
-    let is_host = |end: &StreamEnd| matches!(end, StreamEnd::Host { .. });
-    let found = net.streams.iter().position(|stream| {
-        design.fifos[stream.fifo].name == name && (is_host(&stream.from) || stream.to.iter().any(is_host))
-    });
-    match found {
-        Some(stream) => Ok(stream),
-        None if design.allocations.iter().any(|given| given.name == name) => {
-            Err(Failure::Fault(*not_run("a channel of a shim tile without a fifo", span)))
-        }
-        None => Err(Failure::Fault(
-            Diagnostic::error(codes::SYMBOL, format!("no fifo `@{name}` begins or ends on a shim tile"))
-                .at(span, ""),
-        )),
-    }
+/// What a step is of: a fifo or channel by name, or a channel by its place.
+#[derive(Clone, Copy)]
+enum Of<'a> {
+    Name(&'a str),
+    Channel(Tile, Direction, i64),
 }
 
-/// The host's end of a stream.
-fn host_end(net: &mut Net, stream: usize) -> Option<&mut StreamEnd> {
+/// The stream and the end at the host that a step is of.
+fn host_end(net: &Net, of: Of<'_>) -> Option<(usize, usize)> {
+    net.streams.iter().enumerate().find_map(|(at, stream)| {
+        let mut ends = std::iter::once(&stream.from).chain(&stream.to);
+        let is = |end: &StreamEnd| match (end, of) {
+            (StreamEnd::Host { symbol, .. }, Of::Name(name)) => symbol == name,
+            (StreamEnd::Host { channel, .. }, Of::Channel(tile, direction, number)) => {
+                *channel == Some((tile, direction, number))
+            }
+            _ => false,
+        };
+        ends.position(is).map(|end| (at, end))
+    })
+}
+
+fn end_mut(net: &mut Net, (stream, end): (usize, usize)) -> &mut StreamEnd {
     let stream = &mut net.streams[stream];
-    std::iter::once(&mut stream.from).chain(&mut stream.to).find(|end| matches!(end, StreamEnd::Host { .. }))
+    if end == 0 { &mut stream.from } else { &mut stream.to[end - 1] }
+}
+
+/// The host's end that a step is of, which has to be there.
+fn needed(net: &Net, of: Of<'_>, span: Span) -> Result<(usize, usize), Failure> {
+    host_end(net, of).ok_or_else(|| {
+        let message = match of {
+            Of::Name(name) => format!("no stream of `@{name}` begins or ends at the host"),
+            Of::Channel(tile, _, channel) => {
+                format!("no stream begins or ends at channel {channel} of tile {tile}")
+            }
+        };
+        Failure::Fault(Diagnostic::error(codes::SYMBOL, message).at(span, ""))
+    })
+}
+
+/// What a transfer is of.
+fn of_move<'a>(design: &Design, transfer: &'a Move) -> Option<Of<'a>> {
+    if let Some(name) = &transfer.symbol {
+        return Some(Of::Name(name));
+    }
+    let (value, direction, channel) = transfer.channel?;
+    let tile = design.tiles.iter().find(|used| used.value == value)?.tile;
+    Some(Of::Channel(tile, direction, channel))
 }
 
 impl Running {
@@ -77,13 +103,12 @@ impl Running {
         self.done.iter().all(|done| *done)
     }
 
-    /// Whether a step that is left starts a transfer of a fifo.
-    pub(super) fn will_start(&self, name: &str) -> bool {
+    /// Whether a step that is left starts a transfer of a stream's end.
+    pub(super) fn will_start(&self, design: &Design, net: &Net, at: (usize, usize)) -> bool {
+        let is = |transfer: &Move| of_move(design, transfer).and_then(|of| host_end(net, of)) == Some(at);
         self.steps[self.at..].iter().any(|step| match step {
-            Step::Move(transfer) => transfer.symbol.as_deref() == Some(name),
-            Step::Start(task, _) => {
-                self.tasks.get(task).is_some_and(|(task, _)| task.symbol.as_deref() == Some(name))
-            }
+            Step::Move(transfer) => is(transfer),
+            Step::Start(task, _) => self.tasks.get(task).is_some_and(|(task, _)| is(task)),
             _ => false,
         })
     }
@@ -136,9 +161,9 @@ impl Running {
             },
             Step::Free(..) => Ok(true),
             Step::Wait(name, span) => {
-                let stream = stream_of(design, net, name, *span)?;
-                match host_end(net, stream) {
-                    Some(StreamEnd::Host { finished, waited, .. }) if *waited < *finished => {
+                let at = needed(net, Of::Name(name), *span)?;
+                match end_mut(net, at) {
+                    StreamEnd::Host { finished, waited, .. } if *waited < *finished => {
                         *waited += 1;
                         Ok(true)
                     }
@@ -154,12 +179,12 @@ impl Running {
 
     /// The stream that the current step waits for.
     pub(super) fn waits(&self, design: &Design, net: &Net) -> Option<HostWait> {
-        let of = |name: &Option<String>, span| stream_of(design, net, name.as_deref()?, span).ok();
+        let of = |transfer: &Move| host_end(net, of_move(design, transfer)?).map(|(stream, _)| stream);
         match self.steps.get(self.at)? {
-            Step::Wait(name, span) => of(&Some(name.clone()), *span).map(HostWait::End),
-            Step::Move(transfer) => of(&transfer.symbol, transfer.span).map(HostWait::Queue),
-            Step::Start(task, span) => of(&self.tasks.get(task)?.0.symbol, *span).map(HostWait::Queue),
-            Step::Await(task, span) => of(&self.tasks.get(task)?.0.symbol, *span).map(HostWait::End),
+            Step::Wait(name, _) => host_end(net, Of::Name(name)).map(|(stream, _)| HostWait::End(stream)),
+            Step::Move(transfer) => of(transfer).map(HostWait::Queue),
+            Step::Start(task, _) => of(&self.tasks.get(task)?.0).map(HostWait::Queue),
+            Step::Await(task, _) => of(&self.tasks.get(task)?.0).map(HostWait::End),
             _ => None,
         }
     }
@@ -177,16 +202,16 @@ impl Running {
     /// Puts a transfer into its channel's queue; none where that is full.
     fn start(&mut self, design: &Design, net: &mut Net, transfer: &Move) -> Result<Option<usize>, Failure> {
         let span = transfer.span;
-        let Some(name) = &transfer.symbol else {
-            return Err(Failure::Fault(*not_run("a transfer of a channel without a fifo", span)));
+        let Some(of) = of_move(design, transfer) else {
+            return fault("a transfer of no channel".to_owned(), span);
         };
         if transfer.packet.is_some() {
             return Err(Failure::Fault(*not_run("a transfer in packets", span)));
         }
-        let stream = stream_of(design, net, name, span)?;
+        let at = needed(net, of, span)?;
         let number = self.done.len();
         let task = self.task(transfer, number)?;
-        let Some(StreamEnd::Host { queue, .. }) = host_end(net, stream) else { return Ok(None) };
+        let StreamEnd::Host { queue, .. } = end_mut(net, at) else { return Ok(None) };
         if queue.len() > QUEUE {
             return Ok(None);
         }

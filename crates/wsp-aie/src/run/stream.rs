@@ -1,6 +1,7 @@
 //! Streams that move bytes as far as they can.
 
-use super::net::{Net, Role, StreamEnd};
+use super::chain::Chain;
+use super::net::{Net, Pool, Role, StreamEnd};
 
 /// What a stream's end waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -9,16 +10,21 @@ pub(super) enum Lack {
     Object(usize),
     /// A free slot of a pool.
     Room(usize),
-    /// A transfer of the host.
-    Transfer,
+    /// A transfer of the host, by the name of the fifo or channel.
+    Transfer(usize),
+    /// A lock.
+    Lock(usize),
+    /// More of a chain that has ended.
+    Ended,
 }
 
 impl StreamEnd {
     /// Where the next bytes are: the buffer, the first byte, and how many follow it; or what it lacks.
-    fn run(&self, net: &Net) -> Result<(usize, i64, u64), Lack> {
+    fn run(&self, net: &Net, at: usize) -> Result<(usize, i64, u64), Lack> {
         match self {
+            StreamEnd::Chain(chain) => chain_run(chain, net),
             StreamEnd::Host { queue, .. } => {
-                let task = queue.front().ok_or(Lack::Transfer)?;
+                let task = queue.front().ok_or(Lack::Transfer(at))?;
                 let (at, bytes) = task.run();
                 Ok((task.array, at, bytes))
             }
@@ -30,21 +36,22 @@ impl StreamEnd {
                     Role::Reader(reader) if held.has_object(*reader, 0) => held.read[*reader],
                     Role::Reader(_) => return Err(Lack::Object(*pool)),
                 };
-                let (at, bytes) = match order {
-                    None => (from + done, len - done),
-                    Some((places, element)) => {
-                        let byte = done % element;
-                        (from + u64::from(places[(done / element) as usize]) * element + byte, element - byte)
-                    }
-                };
+                let (at, bytes) = within(*from, *len, order.as_ref(), *done);
                 Ok((held.slot(object), at as i64, bytes))
             }
         }
     }
 
     /// Goes on by some bytes; an object or a transfer that is done is given on.
-    fn advance(&mut self, bytes: u64, pools: &mut [super::net::Pool], finished_tasks: &mut Vec<usize>) {
+    fn advance(
+        &mut self,
+        bytes: u64,
+        pools: &mut [Pool],
+        locks: &mut [i64],
+        finished_tasks: &mut Vec<usize>,
+    ) {
         match self {
+            StreamEnd::Chain(chain) => chain.advance(bytes, locks),
             StreamEnd::Host { queue, finished, .. } => {
                 let Some(task) = queue.front_mut() else { return };
                 task.done += bytes;
@@ -74,11 +81,31 @@ impl StreamEnd {
     }
 }
 
+/// Where the byte `done` of a part of memory is, and how many follow it.
+fn within(from: u64, len: u64, order: Option<&(Vec<u32>, u64)>, done: u64) -> (u64, u64) {
+    match order {
+        None => (from + done, len - done),
+        Some((places, element)) => {
+            let byte = done % element;
+            (from + u64::from(places[(done / element) as usize]) * element + byte, element - byte)
+        }
+    }
+}
+
+fn chain_run(chain: &Chain, net: &Net) -> Result<(usize, i64, u64), Lack> {
+    let bd = &chain.bds[chain.at.ok_or(Lack::Ended)?];
+    if let Some(lock) = chain.lacks(&net.locks) {
+        return Err(Lack::Lock(lock));
+    }
+    let (at, bytes) = within(bd.from, bd.len, bd.order.as_ref(), chain.done);
+    Ok((bd.buffer, at as i64, bytes))
+}
+
 /// What the ends of a stream lack; nothing where it can go on.
 pub(super) fn lacks(net: &Net, stream: usize) -> Vec<Lack> {
     let stream = &net.streams[stream];
-    let ends = std::iter::once(&stream.from).chain(&stream.to);
-    ends.filter_map(|end| end.run(net).err()).collect()
+    let ends = std::iter::once(&stream.from).chain(&stream.to).enumerate();
+    ends.filter_map(|(at, end)| end.run(net, at).err()).collect()
 }
 
 /// What a stream did.
@@ -97,10 +124,10 @@ pub(super) fn go(net: &mut Net, at: usize, memory: &mut [Vec<u8>], scratch: &mut
     let mut moved = Moved::default();
     loop {
         let stream = &net.streams[at];
-        let Ok((from, first, mut bytes)) = stream.from.run(net) else { return moved };
+        let Ok((from, first, mut bytes)) = stream.from.run(net, 0) else { return moved };
         let mut to = Vec::with_capacity(stream.to.len());
         for end in &stream.to {
-            let Ok(run) = end.run(net) else { return moved };
+            let Ok(run) = end.run(net, 0) else { return moved };
             bytes = bytes.min(run.2);
             to.push(run);
         }
@@ -124,9 +151,9 @@ pub(super) fn go(net: &mut Net, at: usize, memory: &mut [Vec<u8>], scratch: &mut
         }
         moved.bytes += bytes;
         let stream = &mut net.streams[at];
-        stream.from.advance(bytes, &mut net.pools, &mut moved.finished);
+        stream.from.advance(bytes, &mut net.pools, &mut net.locks, &mut moved.finished);
         for end in &mut stream.to {
-            end.advance(bytes, &mut net.pools, &mut moved.finished);
+            end.advance(bytes, &mut net.pools, &mut net.locks, &mut moved.finished);
         }
     }
 }

@@ -38,7 +38,7 @@ fn a_fifo_that_no_transfer_feeds_is_named() {
         told,
         [
             "the design hangs: what is waited for never comes, and the host waits for it",
-            "1. the host waits for the end of a transfer of `@out`",
+            "1. the host waits for the end of a transfer of the stream of `@out`",
             "2. the stream of `@out` waits for an object on tile (0, 2)",
             "3. the core on tile (0, 2) waits for object 1 of `@in`, of which it holds 0 and 2 have a buffer",
             "4. the stream of `@in` waits for a transfer of the host, whose sequence starts no other",
@@ -77,4 +77,31 @@ fn objects_are_distributed_and_joined() {
             assert_eq!(*value, i as f32 * factor, "{i}");
         }
     }
+}
+
+const LOCKS: &str = include_str!("designs/locks.mlir");
+
+#[test]
+fn locks_let_cores_and_descriptors_take_turns() {
+    let design = design(LOCKS);
+    assert!(wsp_aie::check(&design).is_empty(), "{:#?}", wsp_aie::check(&design));
+    let mut args = [ints(0..256), ints(vec![0; 256])];
+    run(&design, Allocation::Declared, &mut args).unwrap_or_else(|fault| panic!("{:?}", fault.diagnostic()));
+    // The even elements of an object go out before the odd ones.
+    let made = to_ints(&args[1]);
+    let wanted = (0..256).map(|i| 2 * (i / 64 * 64 + 2 * (i % 32) + i % 64 / 32));
+    assert_eq!(made, wanted.collect::<Vec<_>>());
+}
+
+#[test]
+fn a_lock_that_nobody_adds_to_is_named() {
+    let design = design(&LOCKS.replace("aie.use_lock(%done, Release, 1)", ""));
+    let told = hangs(run(&design, Allocation::Declared, &mut [ints(0..256), ints(vec![0; 256])]));
+    assert_eq!(
+        told[1..],
+        [
+            "1. the host waits for the end of a transfer of the stream from channel 0 of tile (1, 2)",
+            "2. the stream from channel 0 of tile (1, 2) waits for lock `@done` of tile (1, 2)",
+        ]
+    );
 }
