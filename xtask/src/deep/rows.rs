@@ -17,6 +17,11 @@ pub(super) struct Row {
 /// Every row.
 pub(super) const ROWS: &[Row] = &[
     Row {
+        name: "edited texts of designs for AIE arrays",
+        cargo: &["--package", "wsp-aie", "--test", "it", "edited_texts"],
+        cases: Some(1_000_000),
+    },
+    Row {
         name: "changed bytes of traces",
         cargo: &["--package", "wsp-report", "--test", "it", "whatever_bytes_are_changed"],
         cases: Some(1_000_000),

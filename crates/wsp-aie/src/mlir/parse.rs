@@ -269,6 +269,13 @@ impl Reader<'_> {
         for op in region.blocks.iter_mut().flat_map(|block| &mut block.ops) {
             for successor in &mut op.successors {
                 match labels.get(*successor as usize) {
+                    Some((_, Some(0))) => {
+                        return self.fault(
+                            codes::VALUE,
+                            op.span,
+                            "the first block of a region is gone to from outside only",
+                        );
+                    }
                     Some((_, Some(place))) => *successor = *place,
                     Some((name, None)) => {
                         return self.fault(

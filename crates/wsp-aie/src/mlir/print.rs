@@ -136,7 +136,9 @@ impl Printer<'_> {
         self.out.push_str("{\n");
         for (i, block) in region.blocks.iter().enumerate() {
             let has_args = args && !block.args.is_empty();
-            if region.blocks.len() > 1 || has_args {
+            // Values that stand before the region make its first block without a name.
+            let is_made = i == 0 && !args && !block.args.is_empty();
+            if (region.blocks.len() > 1 && !is_made) || has_args {
                 self.line();
                 let _ = write!(self.out, "^bb{i}");
                 if i > 0 && !block.args.is_empty() || has_args {

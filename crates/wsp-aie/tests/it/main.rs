@@ -1,4 +1,8 @@
 //! Tests of designs as a whole.
 #![allow(clippy::print_stderr, reason = "tests say where they are")]
 
+mod check;
+mod ground;
+mod run;
+mod support;
 mod text;

@@ -9,7 +9,7 @@ module {
     %buffer = aie.buffer(%t02) {address = 1024 : i32, mem_bank = 0 : i32, sym_name = "buffer"} : memref<16xf32>
     %there = aie.buffer(%t01) : memref<64xi32>
     %lock = aie.lock(%t02, 0) {init = 1 : i32, sym_name = "lock"}
-    %free = aie.lock(%t02)
+    %free = aie.lock(%t02) {init = 0 : i32}
     aie.flow(%t00, DMA : 0, %t02, DMA : 0)
     aie.packet_flow(3) {
       aie.packet_source<%t02, DMA : 1>

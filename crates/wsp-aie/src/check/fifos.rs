@@ -1,0 +1,263 @@
+//! Fifos and their links.
+
+use super::Findings;
+use super::transfers::{Fields, dims};
+use crate::codes;
+use crate::design::{Design, Fifo, Link, Step, steps};
+use crate::device::{Direction, TileKind};
+use crate::mlir::Op;
+
+pub(super) fn check(design: &Design, findings: &mut Findings) {
+    for fifo in &design.fifos {
+        ends(design, fifo, findings);
+        used(design, fifo, findings);
+    }
+    for link in &design.links {
+        check_link(design, link, findings);
+    }
+    replay(design, findings);
+}
+
+fn ends(design: &Design, fifo: &Fifo, findings: &mut Findings) {
+    if fifo.depths.contains(&0) {
+        findings.add(codes::DEPTH, fifo.span, format!("fifo `@{}` has no objects", fifo.name));
+    }
+    if let Some(repeat) = fifo.repeat
+        && (repeat == 0 || fifo.producer.tile.row == 0)
+    {
+        let message = format!(
+            "fifo `@{}` sends objects {repeat} times from tile {}; memory tiles and cores send them again, once at least",
+            fifo.name, fifo.producer.tile
+        );
+        findings.add(codes::REPEAT, fifo.span, message);
+    }
+    for end in std::iter::once(&fifo.producer).chain(&fifo.consumers) {
+        if let Some(kind) = design.device.kind(end.tile) {
+            let fields = Fields { kind, bytes: fifo.object.element_bytes().unwrap_or(1), what: &fifo.name };
+            dims(&fields, &end.dims, fifo.span, findings);
+        }
+    }
+    if !fifo.bytes().is_multiple_of(4) && !super::tiles::goes_by_memory(design, fifo) {
+        let message = format!(
+            "objects of fifo `@{}` have {} bytes, and streams carry whole words of 4",
+            fifo.name,
+            fifo.bytes()
+        );
+        findings.add(codes::GRANULE, fifo.span, message);
+    }
+}
+
+/// Whether the core of a tile does this with a fifo.
+fn core_does(design: &Design, tile: crate::device::Tile, what: &str, fifo: &Fifo, port: i64) -> bool {
+    let mut found = false;
+    let mut see = |op: &Op| {
+        found |= op.name == what
+            && op.find_name("objFifo_name") == Some(&fifo.name)
+            && op.find_int("port") == Some(port);
+    };
+    for core in design.cores.iter().filter(|core| core.tile == tile) {
+        core.body.blocks.iter().flat_map(|block| &block.ops).for_each(|op| op.walk(&mut see));
+    }
+    found
+}
+
+/// Whether a sequence has a transfer of a fifo.
+fn is_moved(design: &Design, name: &str) -> bool {
+    design.sequences.iter().any(|sequence| {
+        let steps = steps(sequence).unwrap_or_default();
+        steps
+            .iter()
+            .any(|step| matches!(step, Step::Move(transfer) if transfer.symbol.as_deref() == Some(name)))
+    })
+}
+
+/// A fifo is fed at one end and drained at the others.
+fn used(design: &Design, fifo: &Fifo, findings: &mut Findings) {
+    let name = &fifo.name;
+    let starts = fifo.others.iter().any(|(other, _)| other == "initValues");
+    let tile = fifo.producer.tile;
+    let (is_fed, how) = match design.device.kind(tile) {
+        Some(TileKind::Shim) => (
+            is_moved(design, name),
+            format!("no transfer of a sequence fills fifo `@{name}`, which begins on shim tile {tile}"),
+        ),
+        Some(TileKind::Memory) => {
+            let linked = design.links.iter().any(|link| link.outs.contains(name));
+            (
+                linked || starts,
+                format!("no fifo goes on in fifo `@{name}`, which begins on memory tile {tile}"),
+            )
+        }
+        _ => {
+            let linked = design.links.iter().any(|link| link.outs.contains(name));
+            let made = core_does(design, tile, "aie.objectfifo.release", fifo, 0);
+            (linked || made, format!("the core on tile {tile} gives no object to fifo `@{name}`"))
+        }
+    };
+    if !is_fed {
+        findings.add(codes::FED, fifo.span, how);
+    }
+    for end in &fifo.consumers {
+        let tile = end.tile;
+        let linked = design.links.iter().any(|link| link.ins.contains(name));
+        let (is_drained, how) = match design.device.kind(tile) {
+            Some(TileKind::Shim) => (
+                is_moved(design, name),
+                format!("no transfer of a sequence empties fifo `@{name}`, which ends on shim tile {tile}"),
+            ),
+            Some(TileKind::Memory) => {
+                (linked, format!("fifo `@{name}` ends on memory tile {tile} and goes on in no other"))
+            }
+            _ => {
+                let taken = core_does(design, tile, "aie.objectfifo.release", fifo, 1);
+                (linked || taken, format!("the core on tile {tile} gives no object of fifo `@{name}` back"))
+            }
+        };
+        if !is_drained {
+            findings.add(codes::DRAINED, fifo.span, how);
+        }
+    }
+}
+
+fn check_link(design: &Design, link: &Link, findings: &mut Findings) {
+    let mut wrong = |message: String| {
+        findings.add(codes::LINK, link.span, message);
+    };
+    let find = |names: &[String]| names.iter().filter_map(|name| design.fifo(name)).collect::<Vec<_>>();
+    let (ins, outs) = (find(&link.ins), find(&link.outs));
+    if ins.len() != link.ins.len() || outs.len() != link.outs.len() || ins.is_empty() || outs.is_empty() {
+        return wrong("a link names a fifo that is not there, or none".to_owned());
+    }
+    if ins.len() > 1 && outs.len() > 1 {
+        return wrong("a link joins fifos or distributes to fifos, and does not do both".to_owned());
+    }
+    let tile = outs[0].producer.tile;
+    let there = ins.iter().all(|fifo| fifo.consumers.iter().any(|end| end.tile == tile));
+    if !there || outs.iter().any(|fifo| fifo.producer.tile != tile) || tile.row == 0 {
+        return wrong(format!(
+            "the fifos of a link do not end and begin on one tile with memory; the first begins on {tile}"
+        ));
+    }
+    let (parts, whole, offsets) =
+        if ins.len() > 1 { (&ins, outs[0], &link.join) } else { (&outs, ins[0], &link.distribute) };
+    if parts.len() > 1 && offsets.len() != parts.len() {
+        return wrong(format!("a link of {} parts has {} offsets", parts.len(), offsets.len()));
+    }
+    for (part, offset) in parts.iter().zip(offsets) {
+        let end = u64::try_from(*offset).ok().and_then(|offset| offset.checked_add(part.elements()));
+        let fits = end.is_some_and(|end| end <= whole.elements());
+        if parts.len() > 1 && !fits {
+            wrong(format!(
+                "the part of `@{}` at {offset} goes beyond an object of `@{}`, which has {} elements",
+                part.name,
+                whole.name,
+                whole.elements()
+            ));
+        }
+    }
+    if parts.iter().any(|part| part.object.scalar() != whole.object.scalar()) {
+        wrong("the fifos of a link have elements of one type".to_owned());
+    }
+}
+
+/// Fifos that reach each other by tiles, numbered by the first of them.
+fn components(design: &Design) -> Vec<usize> {
+    let mut of: Vec<usize> = (0..design.fifos.len()).collect();
+    let touches = |a: &Fifo, b: &Fifo| {
+        let ends = |tile| tile == a.producer.tile;
+        b.consumers.iter().any(|end| ends(end.tile))
+            || a.consumers.iter().any(|end| end.tile == b.producer.tile)
+    };
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for a in 0..of.len() {
+            for b in 0..a {
+                if of[a] != of[b] && touches(&design.fifos[a], &design.fifos[b]) {
+                    let (low, high) = (of[a].min(of[b]), of[a].max(of[b]));
+                    of.iter_mut().filter(|one| **one == high).for_each(|one| *one = low);
+                    changed = true;
+                }
+            }
+        }
+    }
+    of
+}
+
+/// What a fifo is filled with by the host: the transfers of the fifo that goes on in it, or its own.
+fn source<'d>(design: &'d Design, fifo: &'d Fifo) -> Vec<crate::design::Move> {
+    let link = design.links.iter().find(|link| link.outs == [fifo.name.clone()] && link.ins.len() == 1);
+    let name = link.map_or(&fifo.name, |link| &link.ins[0]);
+    let mut found = Vec::new();
+    for step in design.sequences.iter().flat_map(|sequence| steps(sequence).unwrap_or_default()) {
+        if let Step::Move(transfer) = step
+            && transfer.symbol.as_ref() == Some(name)
+        {
+            // Where and as which task it is written does not tell two broadcasts of the same data apart.
+            found.push(crate::design::Move {
+                symbol: None,
+                task: None,
+                id: None,
+                token: false,
+                span: wsp_diag::Span::default(),
+                ..transfer
+            });
+        }
+    }
+    found
+}
+
+/// A broadcast to cores whose results are sent again, `T` times each, needs `2 · depth ≥ consumers · T`; halves of one broadcast, which the
+/// host fills with the same data, count together. With less, arrays were measured to hang.
+fn replay(design: &Design, findings: &mut Findings) {
+    let of = components(design);
+    let mut seen: Vec<usize> = Vec::new();
+    for (i, fifo) in design.fifos.iter().enumerate() {
+        if fifo.consumers.len() < 2 || seen.contains(&i) {
+            continue;
+        }
+        let data = source(design, fifo);
+        let mut halves = vec![i];
+        for (j, other) in design.fifos.iter().enumerate().skip(i + 1) {
+            let alike = other.consumers.len() > 1
+                && other.object == fifo.object
+                && other.depths == fifo.depths
+                && other.repeat == fifo.repeat;
+            let apart =
+                other.consumers.iter().all(|end| fifo.consumers.iter().all(|mine| mine.tile != end.tile));
+            if alike && apart && !data.is_empty() && source(design, other) == data {
+                halves.push(j);
+            }
+        }
+        let fan: u64 = halves.iter().map(|half| design.fifos[*half].consumers.len() as u64).sum();
+        let within = |at: usize| halves.iter().any(|half| of[*half] == of[at]);
+        let times = design
+            .fifos
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| within(*at))
+            .filter_map(|(_, other)| other.repeat)
+            .max();
+        let (times, depth) = (u64::from(times.unwrap_or(1)), u64::from(fifo.producer_depth()));
+        if times >= 2 && fan * times > 2 * depth {
+            let needed = (fan * times).div_ceil(2);
+            let message = format!(
+                "fifo `@{}` of depth {depth} is broadcast to {fan} cores whose objects are sent {times} times: that takes a depth of {needed}",
+                fifo.name
+            );
+            findings
+                .add(codes::REPLAY, fifo.span, message)
+                .help
+                .push(format!("make it {needed} deep, or send to fewer cores"));
+        }
+        seen.extend(halves);
+    }
+}
+
+/// Which way a fifo goes at the host, if it does.
+pub(super) fn host_direction(fifo: &Fifo) -> Option<Direction> {
+    if fifo.producer.tile.row == 0 {
+        return Some(Direction::Mm2s);
+    }
+    fifo.consumers.iter().any(|end| end.tile.row == 0).then_some(Direction::S2mm)
+}

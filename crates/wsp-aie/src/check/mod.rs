@@ -1,0 +1,74 @@
+//! What makes a design impossible, or hang, that no other tool says before hardware does.
+//!
+//! | code | rule |
+//! |---|---|
+//! | 1820 | tiles are of the array, and named once |
+//! | 1821 | cores, buffers, locks and ends of fifos stand on tiles of the right kind |
+//! | 1822 | links join or distribute on one tile, with offsets within the object |
+//! | 1823 | cores use ends of fifos that they have |
+//! | 1824 | a tile has a channel for each end |
+//! | 1825 | a tile's memory holds stack, buffers and objects |
+//! | 1826 | dimensions and transfers lie in their memory |
+//! | 1827 | a tile has the locks, and their values fit |
+//! | 1828 | a tile has the descriptors, and their numbers exist |
+//! | 1829 | sizes fit their fields |
+//! | 1830 | strides fit their fields |
+//! | 1831 | transfers are whole words |
+//! | 1832 | a descriptor is repeated at most 64 times |
+//! | 1833 | a descriptor has the dimensions |
+//! | 1834 | numbers of channels exist |
+//! | 1835 | a core holds no more objects than there are |
+//! | 1836 | objects have the fifo's type, and one that is used was acquired |
+//! | 1837 | each fifo is fed |
+//! | 1838 | each fifo is drained |
+//! | 1839 | a broadcast whose consumers feed what is sent again has the depth for it |
+//! | 1840 | objects are sent again by memory tiles and cores only, once at least |
+//! | 1841 | transfers and waits name a fifo or channel of a shim tile |
+//! | 1842 | a descriptor is used again after a wait only |
+//! | 1843 | a wait is for a transfer that tells its end |
+//! | 1844 | cores use memory and locks that they reach |
+//! | 1845 | symbols are names of one thing |
+//! | 1846 | streams go from a port to another, and end in a port alone |
+//! | 1847 | packets have numbers of 5 bits and one source |
+//! | 1848 | cascades go to the next core |
+//! | 1849 | each fifo is given the objects that what the host waits for needs |
+//! | 1850 | kernels are called as they are declared |
+//! | 1851 | a core's program fits its memory |
+
+mod balance;
+mod cores;
+mod fifos;
+mod streams;
+mod tiles;
+mod transfers;
+
+use crate::design::Design;
+use wsp_diag::{Code, Diagnostic, Span};
+
+/// What is found.
+#[derive(Debug, Default)]
+pub(super) struct Findings(Vec<Diagnostic>);
+
+impl Findings {
+    fn add(&mut self, code: Code, span: Span, message: String) -> &mut Diagnostic {
+        let at = self.0.len();
+        self.0.push(Diagnostic::error(code, message).at(span, ""));
+        &mut self.0[at]
+    }
+}
+
+/// Everything that is wrong with a design, in the order of its text.
+pub fn check(design: &Design) -> Vec<Diagnostic> {
+    let mut findings = Findings::default();
+    tiles::check(design, &mut findings);
+    fifos::check(design, &mut findings);
+    cores::check(design, &mut findings);
+    streams::check(design, &mut findings);
+    transfers::check(design, &mut findings);
+    // What is needed follows from fifos that fit.
+    if findings.0.is_empty() {
+        balance::check(design, &mut findings);
+    }
+    findings.0.sort_by_key(|found| found.primary.as_ref().map_or(0, |label| label.span.start));
+    findings.0
+}

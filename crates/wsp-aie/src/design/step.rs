@@ -1,0 +1,204 @@
+//! What a runtime sequence does, step by step.
+
+use super::Sequence;
+use super::read::direction;
+use crate::codes;
+use crate::device::Direction;
+use crate::mlir::{Attr, Op, Value};
+use wsp_diag::{Diagnostic, Span};
+
+/// A number of a transfer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Length {
+    /// It is written.
+    Fixed(i64),
+    /// A launch decides it.
+    Of(Value),
+}
+
+/// A transfer between the memory of the host and a fifo or a channel of a shim tile.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Move {
+    /// The array of the host.
+    pub array: Value,
+    /// Where it begins, in elements.
+    pub offset: Length,
+    /// How often, the outermost first.
+    pub sizes: Vec<Length>,
+    /// How far apart, in elements.
+    pub strides: Vec<Length>,
+    /// How often the whole is done beside the first time.
+    pub repeat: i64,
+    /// The fifo or channel, by name.
+    pub symbol: Option<String>,
+    /// The channel, where it is not named: the value of its tile, the direction and the number.
+    pub channel: Option<(Value, Direction, i64)>,
+    /// The number of its descriptor, where that is fixed.
+    pub id: Option<i64>,
+    /// Its end can be waited for.
+    pub token: bool,
+    /// The value of a task, which is started by itself.
+    pub task: Option<Value>,
+    /// The number of the packets that it makes, where it makes packets.
+    pub packet: Option<String>,
+    /// Where it is written.
+    pub span: Span,
+}
+
+/// A step of a runtime sequence.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Step {
+    /// A transfer is described; one without a task is started too.
+    Move(Move),
+    /// A task is started.
+    Start(Value, Span),
+    /// The sequence waits for a task.
+    Await(Value, Span),
+    /// A task's descriptor is given back.
+    Free(Value, Span),
+    /// The sequence waits for the transfers of a fifo or channel.
+    Wait(String, Span),
+    /// A number is made.
+    Compute(Op),
+}
+
+/// The steps of a sequence.
+///
+/// # Errors
+/// The first operation that has no place in a sequence, or lacks what it needs.
+pub fn steps(sequence: &Sequence) -> Result<Vec<Step>, Diagnostic> {
+    sequence.body.iter().map(step).collect()
+}
+
+fn fault<T>(op: &Op, message: &str) -> Result<T, Diagnostic> {
+    Err(Diagnostic::error(codes::ATTRIBUTE, format!("`{}` {message}", op.name)).at(op.span, ""))
+}
+
+fn step(op: &Op) -> Result<Step, Diagnostic> {
+    let task = || op.operands.first().copied();
+    match (op.name.as_str(), task()) {
+        ("aiex.npu.dma_memcpy_nd", Some(array)) => memcpy(op, array).map(Step::Move),
+        ("aiex.npu.dma_wait", _) => match op.find_name("symbol") {
+            Some(name) => Ok(Step::Wait(name.to_owned(), op.span)),
+            None => fault(op, "has no `symbol`"),
+        },
+        ("aiex.dma_configure_task_for" | "aiex.dma_configure_task", _) => task_of(op).map(Step::Move),
+        ("aiex.dma_start_task", Some(task)) => Ok(Step::Start(task, op.span)),
+        ("aiex.dma_await_task", Some(task)) => Ok(Step::Await(task, op.span)),
+        ("aiex.dma_free_task", Some(task)) => Ok(Step::Free(task, op.span)),
+        (name, _) if name.starts_with("arith.") => Ok(Step::Compute(op.clone())),
+        _ => fault(op, "has no place in a runtime sequence"),
+    }
+}
+
+fn memcpy(op: &Op, array: Value) -> Result<Move, Diagnostic> {
+    let mut given = op.operands.iter().skip(1);
+    let mut lists = Vec::new();
+    for name in ["static_offsets", "static_sizes", "static_strides"] {
+        let Some(Attr::Dense(_, entries)) = op.find(name) else {
+            return fault(op, &format!("has no `{name}`"));
+        };
+        let mut list = Vec::new();
+        for entry in entries {
+            list.push(match (*entry == i64::MIN, given.clone().next()) {
+                (true, Some(value)) => {
+                    given.next();
+                    Length::Of(*value)
+                }
+                (true, None) => return fault(op, "has fewer operands than entries that are operands"),
+                (false, _) => Length::Fixed(*entry),
+            });
+        }
+        lists.push(list);
+    }
+    let (Some(strides), Some(sizes), Some(offsets)) = (lists.pop(), lists.pop(), lists.pop()) else {
+        return fault(op, "has no offsets, sizes and strides");
+    };
+    if offsets.len() != 4 || sizes.len() != 4 || strides.len() != 4 {
+        return fault(op, "has four offsets, four sizes and four strides");
+    }
+    // Offsets count in the strides of their dimensions; that of the innermost counts in elements.
+    let outer_is_zero = offsets[..3].iter().all(|offset| *offset == Length::Fixed(0));
+    let offset = match (offsets[3], outer_is_zero) {
+        (inner, true) => inner,
+        (Length::Fixed(inner), false) => {
+            let mut total = Some(inner);
+            for (offset, stride) in offsets[..3].iter().zip(&strides) {
+                let (Length::Fixed(offset), Length::Fixed(stride)) = (offset, stride) else {
+                    return fault(
+                        op,
+                        "has an outer offset that a launch decides; put all of it into the innermost",
+                    );
+                };
+                total = total.and_then(|total| total.checked_add(offset.checked_mul(*stride)?));
+            }
+            match total {
+                Some(total) => Length::Fixed(total),
+                None => return fault(op, "has an offset beyond 64 bits"),
+            }
+        }
+        _ => return fault(op, "has an inner offset that a launch decides beside outer ones"),
+    };
+    let packet = match op.find("packet") {
+        Some(Attr::Raw(text)) => Some(text.clone()),
+        _ => None,
+    };
+    Ok(Move {
+        array,
+        offset,
+        sizes,
+        strides,
+        repeat: 0,
+        symbol: op.find_name("metadata").map(str::to_owned),
+        channel: None,
+        id: op.find_int("id"),
+        token: op.is("issue_token"),
+        task: None,
+        packet,
+        span: op.span,
+    })
+}
+
+/// A task of one descriptor.
+fn task_of(op: &Op) -> Result<Move, Diagnostic> {
+    let descriptors: Vec<&Op> = op.body().iter().filter(|inner| inner.name == "aie.dma_bd").collect();
+    let [descriptor] = descriptors.as_slice() else { return fault(op, "has one `aie.dma_bd` here") };
+    let (Some(array), Some(task)) = (descriptor.operands.first().copied(), op.results.first().copied())
+    else {
+        return fault(op, "has a buffer, and makes a task");
+    };
+    let (sizes, strides) = match descriptor.find("dimensions") {
+        Some(Attr::Dims(dims)) => {
+            let fixed = |value: u64| Length::Fixed(i64::try_from(value).unwrap_or(i64::MAX));
+            (
+                dims.iter().map(|dim| fixed(dim.size)).collect(),
+                dims.iter().map(|dim| fixed(dim.stride)).collect(),
+            )
+        }
+        _ => {
+            let Some(len) = descriptor.find_int("len") else { return fault(descriptor, "has no `len`") };
+            (vec![Length::Fixed(len)], vec![Length::Fixed(1)])
+        }
+    };
+    let channel = match (op.name.as_str(), op.operands.first()) {
+        ("aiex.dma_configure_task", Some(tile)) => {
+            let channel = op.find_int("channel").unwrap_or(0);
+            Some((*tile, direction(op, "direction").map_err(|fault| *fault)?, channel))
+        }
+        _ => None,
+    };
+    Ok(Move {
+        array,
+        offset: Length::Fixed(descriptor.find_int("offset").unwrap_or(0)),
+        sizes,
+        strides,
+        repeat: op.find_int("repeat_count").unwrap_or(0),
+        symbol: op.find_name("alloc").map(str::to_owned),
+        channel,
+        id: descriptor.find_int("bd_id"),
+        token: op.is("issue_token"),
+        task: Some(task),
+        packet: None,
+        span: op.span,
+    })
+}

@@ -1,0 +1,271 @@
+//! What operators compute.
+
+use super::code::{Binary, Scalar, Unary};
+use crate::number::{f16_to_f32, round_bf16};
+use wsp_core::int::{BinOp, Int};
+
+/// An integer of so many bits, with its sign extended; of one bit 0 or 1.
+pub(super) fn wrap(value: i64, bits: u32) -> u64 {
+    if bits == 1 {
+        return (value & 1) as u64;
+    }
+    let unused = 64 - bits.min(64);
+    (value << unused >> unused) as u64
+}
+
+/// The bits of an integer without its sign.
+fn unsigned(value: u64, bits: u32) -> u64 {
+    value & (u64::MAX >> (64 - bits.min(64)))
+}
+
+pub(super) fn to_f64(bits: u64, ty: Scalar) -> f64 {
+    if ty == Scalar::F64 { f64::from_bits(bits) } else { f64::from(f32::from_bits(bits as u32)) }
+}
+
+/// The register of a number, rounded to its type.
+pub(super) fn from_f64(value: f64, ty: Scalar) -> u64 {
+    match ty {
+        Scalar::F64 => value.to_bits(),
+        _ => round(value as f32, ty),
+    }
+}
+
+/// The register of a number that was computed in `f32`.
+fn round(value: f32, ty: Scalar) -> u64 {
+    let rounded = match ty {
+        Scalar::Bf16 => round_bf16(value),
+        Scalar::F16 => f16_to_f32(to_f16(value)),
+        _ => value,
+    };
+    u64::from(rounded.to_bits())
+}
+
+/// The nearest binary16, ties to even.
+fn to_f16(value: f32) -> u16 {
+    let bits = value.to_bits();
+    let sign = (bits >> 16 & 0x8000) as u16;
+    let magnitude = f32::from_bits(bits & 0x7fff_ffff);
+    if value.is_nan() {
+        return sign | 0x7e00;
+    }
+    if magnitude >= 65520.0 {
+        return sign | 0x7c00;
+    }
+    if magnitude < 6.103_515_6e-5 {
+        // Below the smallest normal number steps are all alike.
+        return sign | (magnitude * 16_777_216.0).round_ties_even() as u16;
+    }
+    let rounded = (bits & 0x7fff_ffff) + 0xfff + (bits >> 13 & 1);
+    sign | ((rounded >> 13) - (112 << 10)) as u16
+}
+
+/// What an operator makes of two registers; none for a division by 0 or a shift by the width or more.
+pub(super) fn binary(op: Binary, ty: Scalar, a: u64, b: u64) -> Option<u64> {
+    if let Binary::Compare(predicate) = op {
+        return Some(u64::from(compare(predicate, ty, a, b)));
+    }
+    match ty {
+        Scalar::Int(bits) => integer(op, bits, a as i64, b as i64),
+        Scalar::F64 => Some(float(op, f64::from_bits(a), f64::from_bits(b)).to_bits()),
+        _ => {
+            let (a, b) = (f32::from_bits(a as u32), f32::from_bits(b as u32));
+            let value = match op {
+                Binary::Plain(BinOp::Add) => a + b,
+                Binary::Plain(BinOp::Sub) => a - b,
+                Binary::Plain(BinOp::Mul) => a * b,
+                Binary::Plain(BinOp::Div) => a / b,
+                _ => float(op, f64::from(a), f64::from(b)) as f32,
+            };
+            Some(round(value, ty))
+        }
+    }
+}
+
+fn integer(op: Binary, bits: u32, a: i64, b: i64) -> Option<u64> {
+    let in_width = (0..i64::from(bits)).contains(&b);
+    let value = match op {
+        // These wrap, and what a width holds of a shift follows from 64 bits.
+        Binary::Plain(BinOp::Add) => a.wrapping_add(b),
+        Binary::Plain(BinOp::Sub) => a.wrapping_sub(b),
+        Binary::Plain(BinOp::Mul) => a.wrapping_mul(b),
+        Binary::Plain(BinOp::Shl) if in_width => a << b,
+        Binary::Plain(BinOp::Shl | BinOp::Shr) if !in_width => return None,
+        Binary::Plain(op) => i64::binary(op, a, b).ok()?,
+        Binary::DivU => unsigned(a as u64, bits).checked_div(unsigned(b as u64, bits))? as i64,
+        Binary::MaxNum => a.max(b),
+        Binary::MinNum => a.min(b),
+        Binary::Compare(_) => return None,
+    };
+    Some(wrap(value, bits))
+}
+
+fn float(op: Binary, a: f64, b: f64) -> f64 {
+    let is_none = a.is_nan() || b.is_nan();
+    let is_max = matches!(op, Binary::Plain(BinOp::Max) | Binary::MaxNum);
+    match op {
+        Binary::Plain(BinOp::Add) => a + b,
+        Binary::Plain(BinOp::Sub) => a - b,
+        Binary::Plain(BinOp::Mul) => a * b,
+        Binary::Plain(BinOp::Div) => a / b,
+        Binary::Plain(BinOp::Max | BinOp::Min) if is_none => f64::NAN,
+        // Of the two zeros the one without sign is the larger.
+        Binary::Plain(BinOp::Max | BinOp::Min) | Binary::MaxNum | Binary::MinNum if a == b => {
+            let (a, b) = (a.to_bits(), b.to_bits());
+            f64::from_bits(if is_max { a & b } else { a | b })
+        }
+        Binary::Plain(BinOp::Max) | Binary::MaxNum => a.max(b),
+        Binary::Plain(BinOp::Min) | Binary::MinNum => a.min(b),
+        _ => f64::NAN,
+    }
+}
+
+/// Whether a comparison holds, by its number in the text.
+fn compare(predicate: u8, ty: Scalar, a: u64, b: u64) -> bool {
+    let Scalar::Int(bits) = ty else {
+        let (a, b) = (to_f64(a, ty), to_f64(b, ty));
+        let unordered = a.is_nan() || b.is_nan();
+        return match predicate {
+            0 => false,
+            1 => a == b,
+            2 => a > b,
+            3 => a >= b,
+            4 => a < b,
+            5 => a <= b,
+            6 => !unordered && a != b,
+            7 => !unordered,
+            8 => unordered || a == b,
+            9 => unordered || a > b,
+            10 => unordered || a >= b,
+            11 => unordered || a < b,
+            12 => unordered || a <= b,
+            13 => a != b,
+            14 => unordered,
+            _ => true,
+        };
+    };
+    let (signed_a, signed_b) = (a as i64, b as i64);
+    let (a, b) = (unsigned(a, bits), unsigned(b, bits));
+    match predicate {
+        0 => a == b,
+        1 => a != b,
+        2 => signed_a < signed_b,
+        3 => signed_a <= signed_b,
+        4 => signed_a > signed_b,
+        5 => signed_a >= signed_b,
+        6 => a < b,
+        7 => a <= b,
+        8 => a > b,
+        _ => a >= b,
+    }
+}
+
+pub(super) fn unary(op: Unary, ty: Scalar, a: u64) -> u64 {
+    let value = to_f64(a, ty);
+    let made = match op {
+        Unary::Neg => -value,
+        Unary::Abs => value.abs(),
+        Unary::Exp => value.exp(),
+        Unary::Rsqrt => 1.0 / value.sqrt(),
+        Unary::Sqrt => value.sqrt(),
+        Unary::Tanh => value.tanh(),
+    };
+    from_f64(made, ty)
+}
+
+/// `a · b + c`, rounded once.
+pub(super) fn fma(ty: Scalar, a: u64, b: u64, c: u64) -> u64 {
+    if ty == Scalar::F64 {
+        return f64::from_bits(a).mul_add(f64::from_bits(b), f64::from_bits(c)).to_bits();
+    }
+    let number = |bits: u64| f32::from_bits(bits as u32);
+    round(number(a).mul_add(number(b), number(c)), ty)
+}
+
+/// A value in another type.
+pub(super) fn cast(to: Scalar, from: Scalar, unsigned_from: bool, a: u64) -> u64 {
+    match (from, to) {
+        (Scalar::Int(bits), Scalar::Int(to)) => {
+            // Of one bit 1 stands for -1 where the sign counts, unless the result has one bit too.
+            let value = match unsigned_from {
+                true => unsigned(a, bits) as i64,
+                false if bits == 1 => -((a & 1) as i64),
+                false => a as i64,
+            };
+            wrap(value, to)
+        }
+        (Scalar::Int(_), _) => from_f64(a as i64 as f64, to),
+        (_, Scalar::Int(bits)) => wrap(to_f64(a, from) as i64, bits),
+        _ => from_f64(to_f64(a, from), to),
+    }
+}
+
+/// The register of what lies in memory.
+pub(super) fn load(ty: Scalar, bytes: &[u8]) -> u64 {
+    let mut word = [0u8; 8];
+    word[..bytes.len().min(8)].copy_from_slice(&bytes[..bytes.len().min(8)]);
+    let word = u64::from_le_bytes(word);
+    match ty {
+        Scalar::Int(bits) => wrap(word as i64, bits),
+        Scalar::Bf16 => word << 16,
+        Scalar::F16 => u64::from(f16_to_f32(word as u16).to_bits()),
+        Scalar::F32 | Scalar::F64 => word,
+    }
+}
+
+/// A register into memory.
+pub(super) fn store(ty: Scalar, value: u64, bytes: &mut [u8]) {
+    let word = match ty {
+        Scalar::Bf16 => value >> 16,
+        Scalar::F16 => u64::from(to_f16(f32::from_bits(value as u32))),
+        _ => value,
+    };
+    let count = bytes.len().min(8);
+    bytes[..count].copy_from_slice(&word.to_le_bytes()[..count]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_wrap_at_their_width() {
+        let int = Scalar::Int(8);
+        assert_eq!(binary(Binary::Plain(BinOp::Add), int, 127, 1), Some((-128i64) as u64));
+        assert_eq!(
+            binary(Binary::Plain(BinOp::Div), int, (-128i64) as u64, (-1i64) as u64),
+            Some((-128i64) as u64)
+        );
+        assert_eq!(binary(Binary::Plain(BinOp::Div), int, 1, 0), None);
+        assert_eq!(binary(Binary::Plain(BinOp::Shl), int, 1, 8), None);
+        assert_eq!(binary(Binary::DivU, int, (-1i64) as u64, 2), Some(127));
+        assert_eq!(binary(Binary::Compare(6), int, 1, (-1i64) as u64), Some(1));
+        assert_eq!(binary(Binary::Compare(2), int, 1, (-1i64) as u64), Some(0));
+    }
+
+    #[test]
+    fn short_numbers_are_rounded() {
+        for bits in (0..=u16::MAX).filter(|bits| !f16_to_f32(*bits).is_nan()) {
+            assert_eq!(to_f16(f16_to_f32(bits)), bits);
+        }
+        assert_eq!(to_f16(1.0 + 1.0 / 2048.0), 0x3c00);
+        assert_eq!(to_f16(1.0 + 3.0 / 2048.0), 0x3c02);
+        let one = from_f64(1.0, Scalar::Bf16);
+        let small = from_f64(1.0 / 256.0, Scalar::Bf16);
+        assert_eq!(binary(Binary::Plain(BinOp::Add), Scalar::Bf16, one, small), Some(one));
+    }
+
+    #[test]
+    fn what_is_stored_is_loaded() {
+        for (ty, value) in [
+            (Scalar::Int(8), (-5i64) as u64),
+            (Scalar::Int(1), 1),
+            (Scalar::F16, from_f64(1.5, Scalar::F16)),
+            (Scalar::Bf16, from_f64(-2.5, Scalar::Bf16)),
+            (Scalar::F64, from_f64(0.1, Scalar::F64)),
+        ] {
+            let mut bytes = vec![0; ty.bytes()];
+            store(ty, value, &mut bytes);
+            assert_eq!(load(ty, &bytes), value, "{ty:?}");
+        }
+    }
+}

@@ -1,0 +1,378 @@
+//! Cores as coroutines: each runs until it waits, or has taken its steps.
+
+use super::Call;
+use super::arith;
+use super::code::{Binary, CallArg, Code, Index, Inst, Lanes, Reg, Scalar};
+use super::net::{Net, Role};
+use crate::codes;
+use crate::design::Design;
+use wsp_diag::Diagnostic;
+
+/// A core, where it is in its code.
+#[derive(Debug)]
+pub(super) struct CoreState {
+    pub(super) code: Code,
+    registers: Vec<u64>,
+    at: usize,
+    pub(super) ended: bool,
+    /// Buffers of the core's own, by the instruction that makes them.
+    allocated: Vec<(usize, usize)>,
+}
+
+/// Why a core does not go on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Stop {
+    /// It has ended.
+    Ended,
+    /// It took all of its steps, and can go on.
+    Steps,
+    /// An end of a fifo has too few objects or too little room.
+    End { end: usize, count: u32 },
+    /// A lock does not have the value.
+    Lock { lock: usize, value: i64, exact: bool },
+}
+
+/// What cores run on.
+pub(super) struct World<'a> {
+    pub(super) design: &'a Design,
+    pub(super) net: &'a mut Net,
+    pub(super) memory: &'a mut Vec<Vec<u8>>,
+    pub(super) kernels: &'a mut dyn FnMut(&str, &mut Call<'_>) -> bool,
+}
+
+type Done<T> = Result<T, Box<Diagnostic>>;
+
+impl CoreState {
+    pub(super) fn new(code: Code) -> CoreState {
+        let registers = vec![0; code.registers as usize];
+        CoreState { code, registers, at: 0, ended: false, allocated: Vec::new() }
+    }
+
+    fn fault<T>(&self, message: String) -> Done<T> {
+        let fault = Diagnostic::error(codes::FAULT, message);
+        Err(Box::new(match self.code.spans.get(self.at) {
+            Some(span) => fault.at(*span, ""),
+            None => fault,
+        }))
+    }
+
+    /// Runs at most so many steps, which it counts down; and whether anything was done.
+    pub(super) fn run(&mut self, steps: &mut u64, world: &mut World<'_>) -> Done<(Stop, bool)> {
+        let mut moved = false;
+        while *steps > 0 {
+            if self.ended {
+                return Ok((Stop::Ended, moved));
+            }
+            *steps -= 1;
+            if let Some(stop) = self.step(world)? {
+                return Ok((stop, moved));
+            }
+            moved = true;
+        }
+        Ok((Stop::Steps, moved))
+    }
+
+    fn integer(&self, reg: Reg) -> i64 {
+        self.registers[reg as usize] as i64
+    }
+
+    fn set(&mut self, reg: Reg, lane: u32, value: u64) {
+        self.registers[(reg + lane) as usize] = value;
+    }
+
+    fn lane(&self, reg: Reg, lane: u32) -> u64 {
+        self.registers[(reg + lane) as usize]
+    }
+
+    /// One instruction; what it waits for, where it waits.
+    fn step(&mut self, world: &mut World<'_>) -> Done<Option<Stop>> {
+        // Nothing in the code changes, and registers do: the instruction is taken out of it meanwhile.
+        let at = self.at;
+        let inst = std::mem::replace(&mut self.code.insts[at], Inst::End);
+        let done = self.inst(&inst, world);
+        self.code.insts[at] = inst;
+        let next = match done? {
+            Next::Go => at + 1,
+            Next::To(target) => target as usize,
+            Next::Stop(stop) => return Ok(Some(stop)),
+            Next::End => {
+                self.ended = true;
+                return Ok(None);
+            }
+        };
+        self.at = next;
+        Ok(None)
+    }
+
+    fn inst(&mut self, inst: &Inst, world: &mut World<'_>) -> Done<Next> {
+        match inst {
+            Inst::Binary { op, to, a, b } => self.binary(*op, *to, *a, *b)?,
+            Inst::Load { to, memory, index } => self.load(*to, *memory, index, world.memory)?,
+            Inst::Store { from, memory, index } => self.store(*from, *memory, index, world.memory)?,
+            Inst::Next { i, step, high, body } => {
+                let (next, overflow) = self.integer(*i).overflowing_add(self.integer(*step));
+                self.set(*i, 0, next as u64);
+                if !overflow && next < self.integer(*high) {
+                    return Ok(Next::To(*body));
+                }
+            }
+            Inst::Enter { i, low, high, step, target } => {
+                if self.integer(*step) <= 0 {
+                    return self.fault(format!("a loop steps by {}; steps are above 0", self.integer(*step)));
+                }
+                self.set(*i, 0, self.registers[*low as usize]);
+                if self.integer(*low) >= self.integer(*high) {
+                    return Ok(Next::To(*target));
+                }
+            }
+            Inst::Fixed { to, values } => {
+                let to = *to as usize;
+                self.registers[to..to + values.len()].copy_from_slice(values);
+            }
+            Inst::Copy { to, from, lanes } => {
+                let from = *from as usize;
+                self.registers.copy_within(from..from + *lanes as usize, *to as usize);
+            }
+            Inst::Splat { to, from, lanes } => {
+                let value = self.registers[*from as usize];
+                (0..*lanes).for_each(|lane| self.set(*to, lane, value));
+            }
+            Inst::Unary { op, to, a } => {
+                for lane in 0..a.lanes {
+                    let value = arith::unary(*op, a.ty, self.lane(a.reg, lane));
+                    self.set(*to, lane, value);
+                }
+            }
+            Inst::Fma { to, a, b, c } => {
+                for lane in 0..a.lanes {
+                    let value =
+                        arith::fma(a.ty, self.lane(a.reg, lane), self.lane(*b, lane), self.lane(*c, lane));
+                    self.set(*to, lane, value);
+                }
+            }
+            Inst::Select { to, condition, a, b } => {
+                for lane in 0..a.lanes {
+                    let holds =
+                        self.lane(condition.reg, if condition.lanes == 1 { 0 } else { lane }) & 1 == 1;
+                    let value = self.lane(if holds { a.reg } else { *b }, lane);
+                    self.set(*to, lane, value);
+                }
+            }
+            Inst::Cast { to, from, unsigned } => {
+                for lane in 0..from.lanes {
+                    let value = arith::cast(to.ty, from.ty, *unsigned, self.lane(from.reg, lane));
+                    self.set(to.reg, lane, value);
+                }
+            }
+            Inst::Reduce { op, to, a } => {
+                let mut total = self.lane(a.reg, 0);
+                for lane in 1..a.lanes {
+                    total = arith::binary(*op, a.ty, total, self.lane(a.reg, lane)).unwrap_or(0);
+                }
+                self.set(*to, 0, total);
+            }
+            Inst::Jump(target) => return Ok(Next::To(*target)),
+            Inst::Unless { condition, target } => {
+                if self.integer(*condition) & 1 == 0 {
+                    return Ok(Next::To(*target));
+                }
+            }
+            Inst::End => return Ok(Next::End),
+            _ => return self.outside(inst, world),
+        }
+        Ok(Next::Go)
+    }
+
+    /// Instructions on memory as a whole, fifos, locks and kernels.
+    fn outside(&mut self, inst: &Inst, world: &mut World<'_>) -> Done<Next> {
+        match inst {
+            Inst::Alloc { to, bytes } => self.alloc(*to, *bytes, world.memory),
+            Inst::CopyMemory { from, to } => {
+                let (from, to) =
+                    (self.registers[*from as usize] as usize, self.registers[*to as usize] as usize);
+                if world.memory[from].len() != world.memory[to].len() {
+                    return self.fault("memory is copied to one of another size".to_owned());
+                }
+                if from != to {
+                    let held = std::mem::take(&mut world.memory[from]);
+                    world.memory[to].copy_from_slice(&held);
+                    world.memory[from] = held;
+                }
+            }
+            Inst::Buffer { to, buffer } => self.set(*to, 0, *buffer as u64),
+            Inst::Acquire { end, count } => {
+                let held = world.net.ends[*end].held;
+                let wanted = u64::from(*count);
+                if wanted > held {
+                    if !has(world.net, *end, wanted - 1) {
+                        return Ok(Next::Stop(Stop::End { end: *end, count: *count }));
+                    }
+                    world.net.ends[*end].held = wanted;
+                }
+            }
+            Inst::Access { to, end, index } => {
+                let held = &world.net.ends[*end];
+                if u64::from(*index) >= held.held {
+                    return self.fault(format!("object {index} is used where {} are held", held.held));
+                }
+                let pool = &world.net.pools[held.pool];
+                let first = match held.role {
+                    Role::Writer(writer) => pool.written[writer],
+                    Role::Reader(reader) => pool.read[reader],
+                };
+                let slot = pool.slot(first + u64::from(*index));
+                self.set(*to, 0, slot as u64);
+            }
+            Inst::Release { end, count } => {
+                let held = &mut world.net.ends[*end];
+                let Some(left) = held.held.checked_sub(u64::from(*count)) else {
+                    let message = format!("{count} objects are given back where {} are held", held.held);
+                    return self.fault(message);
+                };
+                held.held = left;
+                let pool = &mut world.net.pools[held.pool];
+                match held.role {
+                    Role::Writer(writer) => pool.written[writer] += u64::from(*count),
+                    Role::Reader(reader) => pool.read[reader] += u64::from(*count),
+                }
+            }
+            Inst::Lock { lock, action, value } => {
+                let have = &mut world.net.locks[*lock];
+                match action {
+                    1 => *have += value,
+                    _ if *action == 0 && *have == *value || *action == 2 && *have >= *value => *have -= value,
+                    _ => {
+                        return Ok(Next::Stop(Stop::Lock {
+                            lock: *lock,
+                            value: *value,
+                            exact: *action == 0,
+                        }));
+                    }
+                }
+            }
+            Inst::Call { kernel, args, results } => self.call(*kernel, args, results, world)?,
+            _ => {}
+        }
+        Ok(Next::Go)
+    }
+
+    /// Memory of the core; the same each time.
+    fn alloc(&mut self, to: Reg, bytes: u64, memory: &mut Vec<Vec<u8>>) {
+        let known = self.allocated.iter().find(|(at, _)| *at == self.at).map(|(_, buffer)| *buffer);
+        let buffer = known.unwrap_or_else(|| {
+            memory.push(vec![0; bytes as usize]);
+            self.allocated.push((self.at, memory.len() - 1));
+            memory.len() - 1
+        });
+        self.set(to, 0, buffer as u64);
+    }
+
+    fn binary(&mut self, op: Binary, to: Reg, a: Lanes, b: Reg) -> Done<()> {
+        for lane in 0..a.lanes {
+            let (left, right) = (self.lane(a.reg, lane), self.lane(b, lane));
+            match arith::binary(op, a.ty, left, right) {
+                Some(value) => self.set(to, lane, value),
+                None => {
+                    return self.fault(format!("`{} {op:?} {}` has no result", left as i64, right as i64));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The first element of an access of so many, and the buffer.
+    fn place(&self, lanes: Lanes, memory: Reg, index: &[Index]) -> Done<(usize, usize)> {
+        let mut at = 0u64;
+        for (i, one) in index.iter().enumerate() {
+            let value = self.registers[one.reg as usize];
+            let last = i + 1 == index.len();
+            let beyond = value >= one.extent || last && one.extent - value < u64::from(lanes.lanes);
+            if beyond {
+                return self.fault(format!(
+                    "index {} is beyond the extent {} of the memory",
+                    value as i64, one.extent
+                ));
+            }
+            at += value * one.stride;
+        }
+        Ok((self.registers[memory as usize] as usize, at as usize))
+    }
+
+    fn load(&mut self, to: Lanes, memory: Reg, index: &[Index], all: &[Vec<u8>]) -> Done<()> {
+        let (buffer, at) = self.place(to, memory, index)?;
+        let bytes = to.ty.bytes();
+        for lane in 0..to.lanes {
+            let start = (at + lane as usize) * bytes;
+            let Some(element) = all[buffer].get(start..start + bytes) else {
+                return self.fault(format!("element {at} is beyond a memory of {} bytes", all[buffer].len()));
+            };
+            let value = arith::load(to.ty, element);
+            self.set(to.reg, lane, value);
+        }
+        Ok(())
+    }
+
+    fn store(&mut self, from: Lanes, memory: Reg, index: &[Index], all: &mut [Vec<u8>]) -> Done<()> {
+        let (buffer, at) = self.place(from, memory, index)?;
+        let bytes = from.ty.bytes();
+        let size = all[buffer].len();
+        for lane in 0..from.lanes {
+            let start = (at + lane as usize) * bytes;
+            let value = self.lane(from.reg, lane);
+            match all[buffer].get_mut(start..start + bytes) {
+                Some(element) => arith::store(from.ty, value, element),
+                None => return self.fault(format!("element {at} is beyond a memory of {size} bytes")),
+            }
+        }
+        Ok(())
+    }
+
+    fn call(
+        &mut self,
+        kernel: usize,
+        args: &[CallArg],
+        results: &[Lanes],
+        world: &mut World<'_>,
+    ) -> Done<()> {
+        let given = args.iter().map(|arg| match arg {
+            CallArg::Memory(reg) => super::Given::Memory(self.registers[*reg as usize] as usize),
+            CallArg::Number(lanes) => super::Given::Number(match lanes.ty {
+                Scalar::Int(_) => self.integer(lanes.reg) as f64,
+                ty => arith::to_f64(self.registers[lanes.reg as usize], ty),
+            }),
+        });
+        let given: Vec<super::Given> = given.collect();
+        let mut call = Call { memory: world.memory, given, made: vec![0.0; results.len()] };
+        let name = &world.design.kernels[kernel].name;
+        if !(world.kernels)(name, &mut call) {
+            return self.fault(format!("no function of the host stands for kernel `@{name}`"));
+        }
+        let made = call.made;
+        for (lanes, value) in results.iter().zip(made) {
+            let bits = match lanes.ty {
+                Scalar::Int(bits) => arith::wrap(value as i64, bits),
+                ty => arith::from_f64(value, ty),
+            };
+            self.set(lanes.reg, 0, bits);
+        }
+        Ok(())
+    }
+}
+
+/// Where a core goes on.
+enum Next {
+    Go,
+    To(u32),
+    Stop(Stop),
+    End,
+}
+
+/// Whether an end has its object `ahead`, or room for it.
+pub(super) fn has(net: &Net, end: usize, ahead: u64) -> bool {
+    let end = &net.ends[end];
+    let pool = &net.pools[end.pool];
+    match end.role {
+        Role::Writer(writer) => pool.has_room(writer, ahead),
+        Role::Reader(reader) => pool.has_object(reader, ahead),
+    }
+}

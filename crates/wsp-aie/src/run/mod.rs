@@ -1,0 +1,384 @@
+//! Runs of designs without hardware: an interpreter of what a file says.
+//!
+//! Cores are coroutines, fifos have the buffers that they are given, streams move bytes when all of their ends have some or have room, and the host
+//! starts and awaits transfers as its sequence says. What goes on first is fixed, so a run is the same each time, and that it hangs is found the moment when
+//! nothing can go on: the report names who waits for whom. No times are known.
+
+mod arith;
+mod chain;
+mod code;
+mod compile;
+mod control;
+mod exec;
+mod net;
+mod places;
+mod report;
+mod sequence;
+mod stream;
+
+pub use report::{Deadlock, Waits};
+
+use crate::codes;
+use crate::design::{Design, steps};
+use exec::{CoreState, Stop, World};
+pub(crate) use net::{Net, depth};
+use sequence::Running;
+use wsp_diag::{Diagnostic, Severity, Span};
+
+/// How many buffers fifos have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Allocation {
+    /// As many as a design says.
+    Declared,
+    /// As upstream's lowering gives them: at a core that acquires, one more than it holds at once.
+    Lowered,
+    /// That, but as a design says of the fifo of this place.
+    LoweredBut(usize),
+}
+
+/// What a launch is given.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Arg {
+    /// An array, as bytes, which transfers read and write.
+    Array(Vec<u8>),
+    /// A number that the launch decides.
+    Number(i64),
+}
+
+/// What a kernel is given, and what it makes.
+#[derive(Debug)]
+pub struct Call<'m> {
+    memory: &'m mut Vec<Vec<u8>>,
+    given: Vec<Given>,
+    made: Vec<f64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Given {
+    Memory(usize),
+    Number(f64),
+}
+
+impl Call<'_> {
+    /// How many arguments there are.
+    pub fn len(&self) -> usize {
+        self.given.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.given.is_empty()
+    }
+
+    /// The bytes of an argument; none where it is no memory.
+    pub fn bytes(&self, at: usize) -> &[u8] {
+        match self.given.get(at) {
+            Some(Given::Memory(buffer)) => &self.memory[*buffer],
+            _ => &[],
+        }
+    }
+
+    /// The bytes of an argument, to be written; none where it is no memory.
+    pub fn bytes_mut(&mut self, at: usize) -> &mut [u8] {
+        match self.given.get(at) {
+            Some(Given::Memory(buffer)) => &mut self.memory[*buffer],
+            _ => &mut [],
+        }
+    }
+
+    /// An argument that is a number; 0 where it is memory.
+    pub fn number(&self, at: usize) -> f64 {
+        match self.given.get(at) {
+            Some(Given::Number(value)) => *value,
+            _ => 0.0,
+        }
+    }
+
+    /// Gives a result its value, where the kernel has that result.
+    pub fn give(&mut self, at: usize, value: f64) {
+        if let Some(made) = self.made.get_mut(at) {
+            *made = value;
+        }
+    }
+}
+
+/// Runs a kernel by its name, and whether there is one of that name.
+pub type Kernels<'k> = dyn FnMut(&str, &mut Call<'_>) -> bool + 'k;
+
+/// Why a launch has no result.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Failure {
+    /// Something in the design or in what it is given is wrong.
+    Fault(Diagnostic),
+    /// Nothing can go on, and the host still waits.
+    Deadlock(Deadlock),
+}
+
+impl Failure {
+    /// What is reported of it.
+    pub fn diagnostic(&self) -> Diagnostic {
+        match self {
+            Failure::Fault(fault) => fault.clone(),
+            Failure::Deadlock(deadlock) => deadlock.diagnostic(),
+        }
+    }
+}
+
+impl From<Box<Diagnostic>> for Failure {
+    fn from(fault: Box<Diagnostic>) -> Failure {
+        Failure::Fault(*fault)
+    }
+}
+
+/// What a launch did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    /// Instructions of cores.
+    pub steps: u64,
+    /// Bytes that streams moved.
+    pub bytes: u64,
+    /// How often a core or a stream was looked at and could not go on.
+    pub waits: u64,
+}
+
+/// A design that runs. What its fifos, buffers and cores hold lasts from one launch to the next.
+#[derive(Debug)]
+pub struct Machine<'d> {
+    design: &'d Design,
+    net: Net,
+    memory: Vec<Vec<u8>>,
+    /// Where arrays of the host lie among the buffers.
+    host: usize,
+    cores: Vec<CoreState>,
+    scratch: Vec<u8>,
+    /// Instructions that a launch may take.
+    pub most_steps: u64,
+}
+
+/// Instructions that a launch may take, unless it says otherwise: some minutes.
+const MOST_STEPS: u64 = 10_000_000_000;
+/// Instructions that a core takes before others go on.
+const TURN: u64 = 1 << 20;
+/// Most bytes of all memory of a design that runs.
+const MOST_BYTES: u64 = 1 << 32;
+
+/// What is there, and is not run here.
+fn not_run(what: &str, span: Span) -> Box<Diagnostic> {
+    let message = format!("{what} is read and checked, and not run here");
+    Box::new(Diagnostic::error(codes::NOT_RUN, message).at(span, ""))
+}
+
+impl<'d> Machine<'d> {
+    /// A design at its start.
+    ///
+    /// # Errors
+    /// Something of it is wrong, or is not run here.
+    pub fn new(design: &'d Design, allocation: Allocation) -> Result<Machine<'d>, Diagnostic> {
+        Machine::make(design, allocation).map_err(|fault| *fault)
+    }
+
+    fn make(design: &'d Design, allocation: Allocation) -> Result<Machine<'d>, Box<Diagnostic>> {
+        for fifo in &design.fifos {
+            if let Some((name, _)) = fifo.others.first() {
+                return Err(not_run(&format!("`{name}` of fifo `@{}`", fifo.name), fifo.span));
+            }
+        }
+        let mut net = Net::new(design, allocation)?;
+        net.add_flows(design)?;
+        let mut cores = Vec::new();
+        for (i, core) in design.cores.iter().enumerate() {
+            let mut end =
+                |name: &str, produces: bool, span: Span| net.core_end(design, i, name, produces, span);
+            cores.push(CoreState::new(compile::compile(design, core, &mut end)?));
+        }
+        let total: u64 = net.buffers.iter().sum();
+        if total > MOST_BYTES {
+            let message = format!("the design has {total} bytes of memory, and {MOST_BYTES} are run at most");
+            return Err(Box::new(Diagnostic::error(codes::NOT_RUN, message)));
+        }
+        let mut memory: Vec<Vec<u8>> = net.buffers.iter().map(|bytes| vec![0; *bytes as usize]).collect();
+        let host = memory.len();
+        let most_args = design.sequences.iter().map(|sequence| sequence.args.len()).max().unwrap_or(0);
+        memory.resize_with(host + most_args, Vec::new);
+        Ok(Machine { design, net, memory, host, cores, scratch: Vec::new(), most_steps: MOST_STEPS })
+    }
+
+    /// Runs a sequence, the only one where no name is given, to its end, and until all transfers are done.
+    ///
+    /// # Errors
+    /// A fault of the design or of what it is given, or a deadlock. The design is then left where it was, and runs no more.
+    pub fn launch(
+        &mut self,
+        name: Option<&str>,
+        args: &mut [Arg],
+        kernels: &mut Kernels<'_>,
+    ) -> Result<Counts, Failure> {
+        let mut running = self.begin(name, args)?;
+        for (i, arg) in args.iter_mut().enumerate() {
+            if let Arg::Array(bytes) = arg {
+                std::mem::swap(bytes, &mut self.memory[self.host + i]);
+            }
+        }
+        let done = self.rounds(&mut running, kernels);
+        for (i, arg) in args.iter_mut().enumerate() {
+            if let Arg::Array(bytes) = arg {
+                std::mem::swap(bytes, &mut self.memory[self.host + i]);
+            }
+        }
+        done
+    }
+
+    fn begin(&self, name: Option<&str>, args: &[Arg]) -> Result<Running, Failure> {
+        let fault = |message: String| Failure::Fault(Diagnostic::error(codes::LAUNCH, message));
+        let Some(at) =
+            self.design.sequences.iter().position(|sequence| name.is_none_or(|name| sequence.name == name))
+        else {
+            if name.is_none() && args.is_empty() && self.design.sequences.is_empty() {
+                return Ok(Running::default());
+            }
+            return Err(fault(format!("the design has no runtime sequence `{}`", name.unwrap_or(""))));
+        };
+        let sequence = &self.design.sequences[at];
+        if sequence.args.len() != args.len() {
+            return Err(fault(format!(
+                "the sequence takes {} values, and {} are given",
+                sequence.args.len(),
+                args.len()
+            )));
+        }
+        let mut running = Running::new(steps(sequence).map_err(Failure::Fault)?);
+        for (i, (value, arg)) in sequence.args.iter().zip(args).enumerate() {
+            let ty = self.design.module.ty(*value);
+            match (arg, ty.bytes()) {
+                (Arg::Array(bytes), Some(needed)) if ty.shaped().is_some() => {
+                    if bytes.len() as u64 != needed {
+                        return Err(fault(format!(
+                            "array {i} has {} bytes, and the sequence takes {needed}",
+                            bytes.len()
+                        )));
+                    }
+                    running.arrays.insert(*value, (self.host + i, ty.element_bytes().unwrap_or(1)));
+                }
+                (Arg::Number(number), _) if ty.shaped().is_none() => {
+                    running.numbers.insert(*value, *number);
+                }
+                _ => return Err(fault(format!("value {i} of the launch is not what the sequence takes"))),
+            }
+        }
+        Ok(running)
+    }
+
+    fn rounds(&mut self, running: &mut Running, kernels: &mut Kernels<'_>) -> Result<Counts, Failure> {
+        let mut counts = Counts::default();
+        let mut left = self.most_steps;
+        let mut stops = vec![Stop::Steps; self.cores.len()];
+        loop {
+            let mut moved = running.go(self.design, &mut self.net)?;
+            for at in 0..self.net.streams.len() {
+                let done = stream::go(&mut self.net, at, &mut self.memory, &mut self.scratch);
+                if let Some((_, byte)) = done.beyond {
+                    let message =
+                        format!("{} is at byte {byte}, beyond its array", self.net.streams[at].name);
+                    return Err(Failure::Fault(Diagnostic::error(codes::TRANSFER, message)));
+                }
+                running.finished(&done.finished);
+                moved |= done.bytes > 0;
+                counts.waits += u64::from(done.bytes == 0);
+                counts.bytes += done.bytes;
+            }
+            for (core, stop) in self.cores.iter_mut().zip(&mut stops) {
+                let mut turn = TURN.min(left);
+                let before = turn;
+                let mut world = World {
+                    design: self.design,
+                    net: &mut self.net,
+                    memory: &mut self.memory,
+                    kernels: &mut *kernels,
+                };
+                let (stopped, went) = core.run(&mut turn, &mut world)?;
+                *stop = stopped;
+                left -= before - turn;
+                counts.steps += before - turn;
+                counts.waits += u64::from(!went);
+                moved |= went;
+            }
+            if left == 0 {
+                let message = format!("a launch took {} instructions and is not over", self.most_steps);
+                return Err(Failure::Fault(Diagnostic::error(codes::FAULT, message)));
+            }
+            if running.is_over() && (!moved || !self.design.sequences.is_empty() && running.all_done()) {
+                return self.end(running, &stops, counts);
+            }
+            if !moved {
+                return Err(Failure::Deadlock(report::report(
+                    self.design,
+                    &self.net,
+                    running,
+                    &stops,
+                    &self.cores,
+                )));
+            }
+        }
+    }
+
+    /// A design without a sequence is over when its cores are.
+    fn end(&self, running: &Running, stops: &[Stop], counts: Counts) -> Result<Counts, Failure> {
+        let waits = self.design.sequences.is_empty() && stops.iter().any(|stop| *stop != Stop::Ended);
+        if waits || !running.all_done() {
+            return Err(Failure::Deadlock(report::report(
+                self.design,
+                &self.net,
+                running,
+                stops,
+                &self.cores,
+            )));
+        }
+        Ok(counts)
+    }
+}
+
+/// What two runs of a design tell, with buffers as declared and as upstream's lowering gives them.
+///
+/// # Errors
+/// It fails with the buffers that it gets on hardware.
+pub fn run_both(
+    design: &Design,
+    name: Option<&str>,
+    args: &mut [Arg],
+    kernels: &mut Kernels<'_>,
+) -> Result<(Counts, Vec<Diagnostic>), Failure> {
+    let given = args.to_vec();
+    let mut machine = Machine::new(design, Allocation::Lowered).map_err(Failure::Fault)?;
+    let counts = machine.launch(name, args, kernels)?;
+    let mut hangs = |allocation| -> Result<bool, Failure> {
+        let mut machine = Machine::new(design, allocation).map_err(Failure::Fault)?;
+        match machine.launch(name, &mut given.clone(), kernels) {
+            Ok(_) => Ok(false),
+            Err(Failure::Deadlock(_)) => Ok(true),
+            Err(fault) => Err(fault),
+        }
+    };
+    let mut warnings = Vec::new();
+    if !hangs(Allocation::Declared)? {
+        return Ok((counts, warnings));
+    }
+    for (i, fifo) in design.fifos.iter().enumerate() {
+        if hangs(Allocation::LoweredBut(i))? {
+            let declared = fifo.producer_depth();
+            warnings.push(
+                Diagnostic::new(
+                    codes::EXTRA,
+                    Severity::Warning,
+                    format!("the design runs only by a buffer more of fifo `@{}` than it has", fifo.name),
+                )
+                .at(fifo.span, format!("depth {declared}"))
+                .help(format!("make it at least {} deep", declared + 1)),
+            );
+        }
+    }
+    if warnings.is_empty() {
+        let message = "the design runs only by buffers more of several fifos than they have";
+        warnings.push(Diagnostic::new(codes::EXTRA, Severity::Warning, message));
+    }
+    Ok((counts, warnings))
+}

@@ -1,0 +1,32 @@
+//! The order of an object's elements in a stream.
+
+use crate::mlir::Dim;
+
+/// The places of an object's elements in the order of a stream; none where one is beyond the object.
+pub(super) fn places(dims: &[Dim], elements: u64) -> Option<Vec<u32>> {
+    let mut places = vec![0u64];
+    for dim in dims {
+        let count =
+            (places.len() as u64).checked_mul(dim.size).filter(|count| *count <= elements.max(1) * 64)?;
+        let mut next = Vec::with_capacity(count as usize);
+        for place in &places {
+            next.extend((0..dim.size).map(|i| place.saturating_add(i.saturating_mul(dim.stride))));
+        }
+        places = next;
+    }
+    let fits = places.iter().all(|place| *place < elements);
+    fits.then(|| places.into_iter().map(|place| place as u32).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dimensions_name_places() {
+        let dims = [Dim { size: 2, stride: 1 }, Dim { size: 3, stride: 2 }];
+        assert_eq!(places(&dims, 6), Some(vec![0, 2, 4, 1, 3, 5]));
+        assert_eq!(places(&dims, 5), None);
+        assert_eq!(places(&[Dim { size: u64::MAX, stride: 0 }], 5), None);
+    }
+}

@@ -1,0 +1,299 @@
+//! The host: a runtime sequence, step by step.
+
+use super::net::{Net, StreamEnd, Task};
+use super::{Failure, arith, code, not_run};
+use crate::codes;
+use crate::design::{Design, Length, Move, Step};
+use crate::device::{Direction, QUEUE, Tile};
+use crate::mlir::{Attr, Op, Value};
+use wsp_core::int::BinOp;
+use wsp_diag::{Diagnostic, Span};
+use wsp_ordered::OrderedMap;
+
+/// A sequence that runs.
+#[derive(Debug, Default)]
+pub(super) struct Running {
+    steps: Vec<Step>,
+    at: usize,
+    /// Arrays: the buffer, and the bytes of an element.
+    pub(super) arrays: OrderedMap<Value, (usize, u64)>,
+    pub(super) numbers: OrderedMap<Value, i64>,
+    tasks: OrderedMap<Value, (Move, Vec<usize>)>,
+    /// Whether each transfer that was started is done.
+    done: Vec<bool>,
+}
+
+/// What the host waits for: a stream, and whether it is for room in its queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum HostWait {
+    /// The end of a transfer.
+    End(usize),
+    /// Room in the queue of a channel.
+    Queue(usize),
+}
+
+const MOST_BYTES: u64 = 1 << 36;
+
+fn fault<T>(message: String, span: Span) -> Result<T, Failure> {
+    Err(Failure::Fault(Diagnostic::error(codes::TRANSFER, message).at(span, "")))
+}
+
+/// What a step is of: a fifo or channel by name, or a channel by its place.
+#[derive(Clone, Copy)]
+enum Of<'a> {
+    Name(&'a str),
+    Channel(Tile, Direction, i64),
+}
+
+/// The stream and the end at the host that a step is of.
+fn host_end(net: &Net, of: Of<'_>) -> Option<(usize, usize)> {
+    net.streams.iter().enumerate().find_map(|(at, stream)| {
+        let mut ends = std::iter::once(&stream.from).chain(&stream.to);
+        let is = |end: &StreamEnd| match (end, of) {
+            (StreamEnd::Host { symbol, .. }, Of::Name(name)) => symbol == name,
+            (StreamEnd::Host { channel, .. }, Of::Channel(tile, direction, number)) => {
+                *channel == Some((tile, direction, number))
+            }
+            _ => false,
+        };
+        ends.position(is).map(|end| (at, end))
+    })
+}
+
+fn end_mut(net: &mut Net, (stream, end): (usize, usize)) -> &mut StreamEnd {
+    let stream = &mut net.streams[stream];
+    if end == 0 { &mut stream.from } else { &mut stream.to[end - 1] }
+}
+
+/// The host's end that a step is of, which has to be there.
+fn needed(net: &Net, of: Of<'_>, span: Span) -> Result<(usize, usize), Failure> {
+    host_end(net, of).ok_or_else(|| {
+        let message = match of {
+            Of::Name(name) => format!("no stream of `@{name}` begins or ends at the host"),
+            Of::Channel(tile, _, channel) => {
+                format!("no stream begins or ends at channel {channel} of tile {tile}")
+            }
+        };
+        Failure::Fault(Diagnostic::error(codes::SYMBOL, message).at(span, ""))
+    })
+}
+
+/// What a transfer is of.
+fn of_move<'a>(design: &Design, transfer: &'a Move) -> Option<Of<'a>> {
+    if let Some(name) = &transfer.symbol {
+        return Some(Of::Name(name));
+    }
+    let (value, direction, channel) = transfer.channel?;
+    let tile = design.tiles.iter().find(|used| used.value == value)?.tile;
+    Some(Of::Channel(tile, direction, channel))
+}
+
+impl Running {
+    pub(super) fn new(steps: Vec<Step>) -> Running {
+        Running { steps, ..Running::default() }
+    }
+
+    /// Whether all steps are taken.
+    pub(super) fn is_over(&self) -> bool {
+        self.at == self.steps.len()
+    }
+
+    /// Whether all transfers are done.
+    pub(super) fn all_done(&self) -> bool {
+        self.done.iter().all(|done| *done)
+    }
+
+    /// Whether a step that is left starts a transfer of a stream's end.
+    pub(super) fn will_start(&self, design: &Design, net: &Net, at: (usize, usize)) -> bool {
+        let is = |transfer: &Move| of_move(design, transfer).and_then(|of| host_end(net, of)) == Some(at);
+        self.steps[self.at..].iter().any(|step| match step {
+            Step::Move(transfer) => is(transfer),
+            Step::Start(task, _) => self.tasks.get(task).is_some_and(|(task, _)| is(task)),
+            _ => false,
+        })
+    }
+
+    /// Transfers that ended.
+    pub(super) fn finished(&mut self, numbers: &[usize]) {
+        for number in numbers {
+            if let Some(done) = self.done.get_mut(*number) {
+                *done = true;
+            }
+        }
+    }
+
+    /// Takes steps until one waits, and whether one was taken.
+    pub(super) fn go(&mut self, design: &Design, net: &mut Net) -> Result<bool, Failure> {
+        let before = self.at;
+        while let Some(step) = self.steps.get(self.at).cloned() {
+            if !self.step(design, net, &step)? {
+                break;
+            }
+            self.at += 1;
+        }
+        Ok(self.at > before)
+    }
+
+    fn step(&mut self, design: &Design, net: &mut Net, step: &Step) -> Result<bool, Failure> {
+        match step {
+            Step::Move(transfer) => match transfer.task {
+                Some(task) => {
+                    self.tasks.insert(task, (transfer.clone(), Vec::new()));
+                    Ok(true)
+                }
+                None => Ok(self.start(design, net, transfer)?.is_some()),
+            },
+            Step::Start(task, span) => {
+                let Some((transfer, _)) = self.tasks.get(task).cloned() else {
+                    return fault("a task that was not described is started".to_owned(), *span);
+                };
+                let Some(number) = self.start(design, net, &transfer)? else { return Ok(false) };
+                if let Some((_, numbers)) = self.tasks.get_mut(task) {
+                    numbers.push(number);
+                }
+                Ok(true)
+            }
+            Step::Await(task, span) => match self.tasks.get(task) {
+                Some((_, numbers)) if !numbers.is_empty() => {
+                    Ok(numbers.iter().all(|number| self.done[*number]))
+                }
+                _ => fault("a task that was not started is awaited".to_owned(), *span),
+            },
+            Step::Free(..) => Ok(true),
+            Step::Wait(name, span) => {
+                let at = needed(net, Of::Name(name), *span)?;
+                match end_mut(net, at) {
+                    StreamEnd::Host { finished, waited, .. } if *waited < *finished => {
+                        *waited += 1;
+                        Ok(true)
+                    }
+                    _ => Ok(false),
+                }
+            }
+            Step::Compute(op) => {
+                self.compute(op)?;
+                Ok(true)
+            }
+        }
+    }
+
+    /// The stream that the current step waits for.
+    pub(super) fn waits(&self, design: &Design, net: &Net) -> Option<HostWait> {
+        let of = |transfer: &Move| host_end(net, of_move(design, transfer)?).map(|(stream, _)| stream);
+        match self.steps.get(self.at)? {
+            Step::Wait(name, _) => host_end(net, Of::Name(name)).map(|(stream, _)| HostWait::End(stream)),
+            Step::Move(transfer) => of(transfer).map(HostWait::Queue),
+            Step::Start(task, _) => of(&self.tasks.get(task)?.0).map(HostWait::Queue),
+            Step::Await(task, _) => of(&self.tasks.get(task)?.0).map(HostWait::End),
+            _ => None,
+        }
+    }
+
+    fn length(&self, length: Length, span: Span) -> Result<i64, Failure> {
+        match length {
+            Length::Fixed(value) => Ok(value),
+            Length::Of(value) => match self.numbers.get(&value) {
+                Some(number) => Ok(*number),
+                None => fault("a length that the launch does not give".to_owned(), span),
+            },
+        }
+    }
+
+    /// Puts a transfer into its channel's queue; none where that is full.
+    fn start(&mut self, design: &Design, net: &mut Net, transfer: &Move) -> Result<Option<usize>, Failure> {
+        let span = transfer.span;
+        let Some(of) = of_move(design, transfer) else {
+            return fault("a transfer of no channel".to_owned(), span);
+        };
+        if transfer.packet.is_some() {
+            return Err(Failure::Fault(*not_run("a transfer in packets", span)));
+        }
+        let at = needed(net, of, span)?;
+        let number = self.done.len();
+        let task = self.task(transfer, number)?;
+        let StreamEnd::Host { queue, .. } = end_mut(net, at) else { return Ok(None) };
+        if queue.len() > QUEUE {
+            return Ok(None);
+        }
+        queue.push_back(task);
+        self.done.push(false);
+        Ok(Some(number))
+    }
+
+    fn task(&self, transfer: &Move, number: usize) -> Result<Task, Failure> {
+        let span = transfer.span;
+        let Some((array, element)) = self.arrays.get(&transfer.array).copied() else {
+            return fault("a transfer is of an array that the launch is given".to_owned(), span);
+        };
+        let mut dims = Vec::new();
+        for (size, stride) in transfer.sizes.iter().zip(&transfer.strides) {
+            let (size, stride) = (self.length(*size, span)?, self.length(*stride, span)?);
+            let bytes = stride.checked_mul(element as i64).filter(|bytes| bytes.unsigned_abs() < 1 << 40);
+            match (u64::try_from(size), bytes) {
+                (Ok(size), Some(bytes)) if size > 0 => dims.push((size, bytes)),
+                _ => return fault(format!("a transfer of size {size} and stride {stride}"), span),
+            }
+        }
+        // The outermost of four iterates: a round each, which a task repeats as often as it says.
+        let iteration = if dims.len() == 4 { dims.remove(0) } else { (1, 0) };
+        let rounds = if transfer.task.is_some() { transfer.repeat.unsigned_abs() + 1 } else { iteration.0 };
+        let round = dims.iter().try_fold(element, |bytes, (size, _)| bytes.checked_mul(*size));
+        let round = round.filter(|bytes| bytes.checked_mul(rounds).is_some_and(|all| all <= MOST_BYTES));
+        let offset = self.length(transfer.offset, span)?.checked_mul(element as i64);
+        match (round, offset) {
+            (Some(round_bytes), Some(offset)) if offset >= 0 => Ok(Task {
+                array,
+                offset,
+                rounds,
+                iteration,
+                dims,
+                element,
+                round_bytes,
+                done: 0,
+                token: transfer.token,
+                number,
+            }),
+            _ => fault(format!("a transfer of more than {MOST_BYTES} bytes, or from before its array"), span),
+        }
+    }
+
+    /// Numbers that are made from others.
+    fn compute(&mut self, op: &Op) -> Result<(), Failure> {
+        let given: Vec<i64> =
+            op.operands.iter().filter_map(|value| self.numbers.get(value).copied()).collect();
+        let binary = |binary| match given.as_slice() {
+            [a, b] => {
+                arith::binary(binary, code::Scalar::Int(64), *a as u64, *b as u64).map(|value| value as i64)
+            }
+            _ => None,
+        };
+        let made = match op.name.as_str() {
+            "arith.constant" => match op.find("value") {
+                Some(Attr::Int(value, _)) => Some(*value),
+                _ => None,
+            },
+            "arith.addi" => binary(code::Binary::Plain(BinOp::Add)),
+            "arith.subi" => binary(code::Binary::Plain(BinOp::Sub)),
+            "arith.muli" => binary(code::Binary::Plain(BinOp::Mul)),
+            "arith.divsi" => binary(code::Binary::Plain(BinOp::Div)),
+            "arith.ceildivsi" => binary(code::Binary::Plain(BinOp::CeilDiv)),
+            "arith.remsi" => binary(code::Binary::Plain(BinOp::Rem)),
+            "arith.maxsi" => binary(code::Binary::Plain(BinOp::Max)),
+            "arith.minsi" => binary(code::Binary::Plain(BinOp::Min)),
+            "arith.index_cast" | "arith.extsi" => given.first().copied(),
+            _ => {
+                return Err(Failure::Fault(*not_run(
+                    &format!("`{}` in a runtime sequence", op.name),
+                    op.span,
+                )));
+            }
+        };
+        match (made, op.results.first()) {
+            (Some(made), Some(result)) => {
+                self.numbers.insert(*result, made);
+                Ok(())
+            }
+            _ => fault(format!("`{}` makes no number of these operands", op.name), op.span),
+        }
+    }
+}

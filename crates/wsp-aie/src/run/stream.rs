@@ -1,0 +1,159 @@
+//! Streams that move bytes as far as they can.
+
+use super::chain::Chain;
+use super::net::{Net, Pool, Role, StreamEnd};
+
+/// What a stream's end waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Lack {
+    /// An object of a pool.
+    Object(usize),
+    /// A free slot of a pool.
+    Room(usize),
+    /// A transfer of the host, by the name of the fifo or channel.
+    Transfer(usize),
+    /// A lock.
+    Lock(usize),
+    /// More of a chain that has ended.
+    Ended,
+}
+
+impl StreamEnd {
+    /// Where the next bytes are: the buffer, the first byte, and how many follow it; or what it lacks.
+    fn run(&self, net: &Net, at: usize) -> Result<(usize, i64, u64), Lack> {
+        match self {
+            StreamEnd::Chain(chain) => chain_run(chain, net),
+            StreamEnd::Host { queue, .. } => {
+                let task = queue.front().ok_or(Lack::Transfer(at))?;
+                let (at, bytes) = task.run();
+                Ok((task.array, at, bytes))
+            }
+            StreamEnd::Pool { pool, role, from, len, order, done, .. } => {
+                let held = &net.pools[*pool];
+                let object = match role {
+                    Role::Writer(writer) if held.has_room(*writer, 0) => held.written[*writer],
+                    Role::Writer(_) => return Err(Lack::Room(*pool)),
+                    Role::Reader(reader) if held.has_object(*reader, 0) => held.read[*reader],
+                    Role::Reader(_) => return Err(Lack::Object(*pool)),
+                };
+                let (at, bytes) = within(*from, *len, order.as_ref(), *done);
+                Ok((held.slot(object), at as i64, bytes))
+            }
+        }
+    }
+
+    /// Goes on by some bytes; an object or a transfer that is done is given on.
+    fn advance(
+        &mut self,
+        bytes: u64,
+        pools: &mut [Pool],
+        locks: &mut [i64],
+        finished_tasks: &mut Vec<usize>,
+    ) {
+        match self {
+            StreamEnd::Chain(chain) => chain.advance(bytes, locks),
+            StreamEnd::Host { queue, finished, .. } => {
+                let Some(task) = queue.front_mut() else { return };
+                task.done += bytes;
+                if task.done == task.bytes() {
+                    *finished += u64::from(task.token);
+                    finished_tasks.push(task.number);
+                    queue.pop_front();
+                }
+            }
+            StreamEnd::Pool { pool, role, len, repeat, sent, done, .. } => {
+                *done += bytes;
+                if *done < *len {
+                    return;
+                }
+                *done = 0;
+                *sent += 1;
+                if *sent < *repeat {
+                    return;
+                }
+                *sent = 0;
+                match role {
+                    Role::Writer(writer) => pools[*pool].written[*writer] += 1,
+                    Role::Reader(reader) => pools[*pool].read[*reader] += 1,
+                }
+            }
+        }
+    }
+}
+
+/// Where the byte `done` of a part of memory is, and how many follow it.
+fn within(from: u64, len: u64, order: Option<&(Vec<u32>, u64)>, done: u64) -> (u64, u64) {
+    match order {
+        None => (from + done, len - done),
+        Some((places, element)) => {
+            let byte = done % element;
+            (from + u64::from(places[(done / element) as usize]) * element + byte, element - byte)
+        }
+    }
+}
+
+fn chain_run(chain: &Chain, net: &Net) -> Result<(usize, i64, u64), Lack> {
+    let bd = &chain.bds[chain.at.ok_or(Lack::Ended)?];
+    if let Some(lock) = chain.lacks(&net.locks) {
+        return Err(Lack::Lock(lock));
+    }
+    let (at, bytes) = within(bd.from, bd.len, bd.order.as_ref(), chain.done);
+    Ok((bd.buffer, at as i64, bytes))
+}
+
+/// What the ends of a stream lack; nothing where it can go on.
+pub(super) fn lacks(net: &Net, stream: usize) -> Vec<Lack> {
+    let stream = &net.streams[stream];
+    let ends = std::iter::once(&stream.from).chain(&stream.to).enumerate();
+    ends.filter_map(|(at, end)| end.run(net, at).err()).collect()
+}
+
+/// What a stream did.
+#[derive(Debug, Default)]
+pub(super) struct Moved {
+    /// Bytes.
+    pub(super) bytes: u64,
+    /// Transfers of the host that ended.
+    pub(super) finished: Vec<usize>,
+    /// A transfer that went beyond its array: the array, and the byte.
+    pub(super) beyond: Option<(usize, i64)>,
+}
+
+/// Moves bytes until an end lacks something.
+pub(super) fn go(net: &mut Net, at: usize, memory: &mut [Vec<u8>], scratch: &mut Vec<u8>) -> Moved {
+    let mut moved = Moved::default();
+    loop {
+        let stream = &net.streams[at];
+        let Ok((from, first, mut bytes)) = stream.from.run(net, 0) else { return moved };
+        let mut to = Vec::with_capacity(stream.to.len());
+        for end in &stream.to {
+            let Ok(run) = end.run(net, 0) else { return moved };
+            bytes = bytes.min(run.2);
+            to.push(run);
+        }
+        let range = |at: i64, memory: &Vec<u8>| {
+            let start = usize::try_from(at).ok()?;
+            let end = start.checked_add(bytes as usize)?;
+            (end <= memory.len()).then_some(start..end)
+        };
+        let Some(source) = range(first, &memory[from]) else {
+            moved.beyond = Some((from, first));
+            return moved;
+        };
+        scratch.clear();
+        scratch.extend_from_slice(&memory[from][source]);
+        for (buffer, at, _) in to {
+            let Some(target) = range(at, &memory[buffer]) else {
+                moved.beyond = Some((buffer, at));
+                return moved;
+            };
+            memory[buffer][target].copy_from_slice(scratch);
+        }
+        moved.bytes += bytes;
+        let stream = &mut net.streams[at];
+        stream.from.advance(bytes, &mut net.pools, &mut net.locks, &mut moved.finished);
+        for end in &mut stream.to {
+            end.advance(bytes, &mut net.pools, &mut net.locks, &mut moved.finished);
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Each rule of the checker with a change of a good design that it alone finds.
+
+use crate::support::design;
+use wsp_aie::check;
+use wsp_aie::mlir::parse;
+use wsp_diag::FileId;
+
+const SCALE: &str = include_str!("designs/scale.mlir");
+const HALVES: &str = include_str!("designs/halves.mlir");
+const STREAMS: &str = include_str!("designs/streams.mlir");
+const GOOD: [(&str, &str); 3] = [("scale", SCALE), ("halves", HALVES), ("streams", STREAMS)];
+
+fn codes(text: &str) -> Vec<u16> {
+    let mut codes: Vec<u16> = check(&design(text)).iter().map(|found| found.code.0).collect();
+    codes.dedup();
+    codes
+}
+
+#[test]
+fn good_designs_pass() {
+    for (name, text) in GOOD {
+        let found = check(&design(text));
+        assert!(found.is_empty(), "{name}: {found:#?}");
+    }
+}
+
+/// What the change is of, what is replaced by what (all places, pairs parted by `|`), and the only code that is found.
+const CHANGES: &[(&str, &str, &str, u16)] = &[
+    ("scale", "%core = aie.tile(0, 2)", "%core = aie.tile(8, 2)", 1820),
+    ("scale", "%core = aie.tile(0, 2)", "%core = aie.tile(0, 6)", 1820),
+    ("streams", "%t3 = aie.tile(0, 3)", "%t3 = aie.tile(0, 3)\n    %twice = aie.tile(0, 3)", 1820),
+    ("streams", "%work = aie.core(%t2)", "%work = aie.core(%mem)", 1821),
+    (
+        "streams",
+        "%t3 = aie.tile(0, 3)",
+        "%t3 = aie.tile(0, 3)\n    %b = aie.buffer(%shim) : memref<4xi32>",
+        1821,
+    ),
+    ("streams", "aie.shim_dma_allocation @given(%shim,", "aie.shim_dma_allocation @given(%t2,", 1821),
+    ("scale", "aie.objectfifo @in(%shim, {%core}, 2", "aie.objectfifo @in(%shim, {%core, %core}, 2", 1821),
+    ("halves", "([] [0, 32])", "([] [0, 33])", 1822),
+    ("halves", "([] [0, 32])", "([] [0])", 1822),
+    ("halves", "([0, 32] [])", "([-1, 32] [])", 1822),
+    ("scale", "acquire @in(Consume, 1)", "acquire @in(Produce, 1)", 1823),
+    ("scale", "memref<256xi32>", "memref<9000xi32>", 1825),
+    ("scale", "stack_size = 2048", "stack_size = 65536", 1825),
+    ("streams", "address = 4096", "address = 65500", 1825),
+    ("scale", "%x[0, 0, 0, 0][1, 1, 1, 1024]", "%x[0, 0, 0, 1][1, 1, 1, 1024]", 1826),
+    ("scale", "[1, 1, 1, 1024][0, 0, 0, 1]) {id = 0", "[1, 1, 2, 512][0, 0, 1024, 1]) {id = 0", 1826),
+    ("streams", "%data : memref<64xi32>, 0, 64", "%data : memref<64xi32>, 1, 64", 1826),
+    ("streams", "aie.lock(%t2, 0)", "aie.lock(%t2, 16)", 1827),
+    ("streams", "{init = 1 : i32, sym_name = \"free\"}", "{init = 64 : i32, sym_name = \"free\"}", 1827),
+    ("scale", "{id = 0 : i64, metadata = @in}", "{id = 16 : i64, metadata = @in}", 1828),
+    ("streams", "{bd_id = 0 : i32}", "{bd_id = 99 : i32}", 1828),
+    ("halves", "@in(%shim, {%mem}, 2 : i32)", "@in(%shim, {%mem}, 25 : i32)", 1828),
+    ("scale", "%x[0, 0, 0, 0][1, 1, 1, 1024][0, 0, 0, 1]", "%x[0, 0, 0, 0][1, 1, 1024, 1][0, 0, 0, 1]", 1829),
+    ("scale", "%x[0, 0, 0, 0][1, 1, 1, 1024][0, 0, 0, 1]", "%x[0, 0, 0, 0][1, 1, 1, 0][0, 0, 0, 1]", 1829),
+    (
+        "scale",
+        "%x: memref<1024xi32>|[1, 1, 1, 1024][0, 0, 0, 1]) {id = 0 : i64, metadata = @in} : memref<1024xi32>",
+        "%x: memref<9000000xi32>|[1, 1, 2, 512][0, 0, 2000000, 1]) {id = 0 : i64, metadata = @in} : memref<9000000xi32>",
+        1830,
+    ),
+    ("scale", "i32|[1, 1, 1, 1024][0, 0, 0, 1]) {id = 0", "i16|[1, 1, 512, 2][0, 0, 1, 2]) {id = 0", 1831),
+    ("scale", "i32|256", "i16|255", 1831),
+    ("scale", "%x[0, 0, 0, 0][1, 1, 1, 1024][0, 0, 0, 1]", "%x[0, 0, 0, 0][65, 1, 1, 4][4, 0, 0, 1]", 1832),
+    (
+        "halves",
+        "@part2(%mem, {%t2}",
+        "@part2(%mem, {%t2 dimensionsFromStream [<size = 1, stride = 1>, <size = 2, stride = 16>, <size = 4, stride = 4>, <size = 4, stride = 1>]}",
+        1833,
+    ),
+    ("streams", "aie.flow(%shim, DMA : 0,", "aie.flow(%shim, DMA : 7,", 1834),
+    ("streams", "aie.dma_start(S2MM, 0", "aie.dma_start(S2MM, 2", 1834),
+    ("streams", "(%shim, MM2S, 0)", "(%shim, MM2S, 2)", 1834),
+    ("scale", "acquire @in(Consume, 1)", "acquire @in(Consume, 3)", 1835),
+    ("scale", "%s[0] :", "%s[1] :", 1836),
+    ("scale", "metadata = @in}", "metadata = @out}", 1837),
+    ("scale", "aie.objectfifo.release @out(Produce, 1)", "", 1837),
+    (
+        "halves",
+        "aie.objectfifo.link [@in] -> [@part2, @part3]([] [0, 32])",
+        "aie.objectfifo.link [@in] -> [@part2]([] [])",
+        1837,
+    ),
+    ("scale", "aie.objectfifo.release @in(Consume, 1)", "", 1838),
+    ("halves", "@made3(%t3, {%mem}, 2 : i32)", "@made3(%t3, {%mem, %shim}, 2 : i32)", 1838),
+    ("scale", "{%core}, 2 : i32) :", "{%core}, 2 : i32) {repeat_count = 2 : i32} :", 1840),
+    ("halves", "@part2(%mem, {%t2}, 2 : i32)", "@part2(%mem, {%t2}, 2 : i32) {repeat_count = 0 : i32}", 1840),
+    ("scale", "dma_wait {symbol = @out}", "dma_wait {symbol = @ou}", 1841),
+    ("scale", "{id = 1 : i64, issue_token", "{id = 0 : i64, issue_token", 1842),
+    ("scale", "issue_token = true, ", "", 1843),
+    ("streams", "%work = aie.core(%t2)", "%work = aie.core(%far)", 1844),
+    ("streams", "sym_name = \"free\"", "sym_name = \"given\"", 1845),
+    (
+        "streams",
+        "aie.flow(%shim, DMA : 0, %t2, DMA : 0)",
+        "aie.flow(%shim, DMA : 0, %t2, DMA : 0)\n    aie.flow(%shim, DMA : 1, %t2, DMA : 0)",
+        1846,
+    ),
+    ("streams", "%mem, North : 2", "%mem, East : 0", 1846),
+    ("streams", "aie.packet_flow(3)", "aie.packet_flow(32)", 1847),
+    ("streams", "      aie.packet_dest<%shim, DMA : 1>\n", "", 1847),
+    ("streams", "aie.cascade_flow(%t3, %t2)", "aie.cascade_flow(%t2, %t3)", 1848),
+    ("streams", "aie.cascade_flow(%t3, %t2)", "aie.cascade_flow(%t3, %far)", 1848),
+    ("scale", "%x[0, 0, 0, 0][1, 1, 1, 1024]", "%x[0, 0, 0, 0][1, 1, 1, 1020]", 1849),
+    ("streams", "@kernel(memref<64xi32>) attributes", "@kernel(memref<63xi32>) attributes", 1850),
+    ("streams", "call @kernel(", "call @kernels(", 1850),
+];
+
+fn base(name: &str) -> &'static str {
+    GOOD.iter().find(|(have, _)| *have == name).expect("there is one").1
+}
+
+#[test]
+fn each_change_is_found_by_one_rule() {
+    let mut wrong = Vec::new();
+    for (name, from, to, code) in CHANGES {
+        let mut text = base(name).to_owned();
+        for (from, to) in from.split('|').zip(to.split('|')) {
+            let changed = text.replace(from, to);
+            if changed == text {
+                wrong.push(format!("{from}: not in `{name}`"));
+            }
+            text = changed;
+        }
+        if let Err(fault) = parse(FileId(0), &text) {
+            wrong.push(format!("{from} -> {to}: {fault:?}"));
+        } else if codes(&text) != [*code] {
+            wrong.push(format!(
+                "{from} -> {to}: {code} expected\n{:#?}",
+                check(&design(&text)).iter().map(|d| (d.code.0, &d.message)).collect::<Vec<_>>()
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
