@@ -20,10 +20,12 @@ mod program;
 mod scope;
 pub(crate) mod sink;
 mod turns;
+mod watch;
 
 use super::schedule::LoweredSchedule;
 pub use super::schedule::{Dispatched, Placement};
 use super::{Bindings, fault};
+pub use watch::{ChannelUse, SpanOfTask, channels};
 use sink::Behind;
 use wsp_core::{ChannelId, KernelId, Region, SlotId, WorkloadId};
 use wsp_diag::{Diagnostic, Span};
