@@ -25,7 +25,8 @@ pub use bind::{Bindings, bind};
 pub use count::count;
 pub use eval::constant;
 pub use expand::{
-    ChannelUse, Dispatched, ExpandError, ExpandStats, Placement, SpanOfTask, TaskRecord, TaskSink, channels, expand,
+    ChannelUse, Dispatched, ExpandError, ExpandStats, Placement, SpanOfTask, TaskRecord, TaskSink, channels,
+    expand,
 };
 pub use link::{Functions, Named, modes, named};
 pub use plan::{WorkloadLibrary, WorkloadPlan};

@@ -58,6 +58,9 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
     let Given { args: of_run, begin, sources } = arrays(&source, &plan, args, set)?;
     let replay = replay::order(session, args, key_of_workload(&source.module))?;
     let mut options = RunOptions { replay, ..options(args, begin, recording) };
+    // What went through channels is told by when tasks ran.
+    let has_channels = source.module.workloads.iter().any(|workload| !workload.channels.is_empty());
+    options.trace |= has_channels && !is_virtual && plan.options.target == CPU_SIM;
     if plan.options.target != CPU_SIM {
         let host = ("--expand host", args.expand == Some(Expand::Host));
         refuse(&[host], "is for `cpu_sim`: AICPUs generate the tasks of a package")
@@ -117,6 +120,7 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
                 schedule_lines: outcome.schedule_lines.clone(),
                 kernels: outcome.kernels.clone(),
                 time: outcome.time.clone(),
+                channels: outcome.channels(),
                 check,
                 findings,
                 cache: cached.as_ref().map(CachedPlan::statistics),

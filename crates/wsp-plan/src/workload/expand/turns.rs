@@ -1,8 +1,8 @@
 //! Whose turn it is among the processes of a pipeline, and what the others keep.
 
 use super::ChannelCount;
-use super::watch::Watch;
 use super::program::{Channel, CompiledModule};
+use super::watch::Watch;
 
 /// Counts of tokens of a channel, since its pipeline began.
 #[derive(Clone, Copy, Default)]

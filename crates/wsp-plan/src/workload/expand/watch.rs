@@ -58,7 +58,9 @@ pub fn channels(
         let is_called = channel.workload != entry;
         ChannelUse {
             name: if is_called { format!("{workload}.{}", channel.name) } else { channel.name.to_owned() },
-            ends: channel.ends.map(|end| end.map_or("", |end| program.processes[end as usize].name).to_owned()),
+            ends: channel
+                .ends
+                .map(|end| end.map_or("", |end| program.processes[end as usize].name).to_owned()),
             figures: watched.figures,
             levels: Vec::new(),
         }
