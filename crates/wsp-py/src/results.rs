@@ -11,6 +11,7 @@ use wsp_backend::{AicpuOutcome, GraphListing, Simulated, SimulatedTask, Transfer
 use wsp_core::words::by_count;
 use wsp_diag::{Diagnostic, SourceMap};
 use wsp_plan::Arrays;
+use wsp_plan::workload::ChannelUse;
 
 /// Stands for no worker in lists of workers.
 const NO_WORKER: u32 = u32::MAX;
