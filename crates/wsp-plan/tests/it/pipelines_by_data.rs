@@ -14,8 +14,8 @@ use wsp_plan::workload::{Bindings, ExpandError};
 /// Numbers that a table gives.
 const RATES: [i64; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 
-/// The text with some numbers of rounds, conditions and depths from a table that has no elements yet, and the lines of these.
-fn with_data(text: &str, rng: &mut Rng) -> (String, Vec<usize>) {
+/// The text with some numbers of rounds and conditions from a table that has no elements yet, and their lines and places in it.
+fn with_data(text: &str, rng: &mut Rng) -> (String, Vec<(usize, usize)>) {
     let mut lines = Vec::new();
     let mut changed = "table rate;\n".to_owned();
     for (at, line) in (2..).zip(text.lines()) {
@@ -27,7 +27,7 @@ fn with_data(text: &str, rng: &mut Rng) -> (String, Vec<usize>) {
         match number {
             Some((head, number, rest)) if !line.starts_with("for round") && rng.one_in(3) => {
                 changed += &format!("{head}rate[{number}]{rest}\n");
-                lines.push(at);
+                lines.push((at, number.parse().expect("digits")));
             }
             _ => changed += &format!("{line}\n"),
         }
@@ -144,7 +144,7 @@ fn what_data_decide_is_undecided_before_a_run_and_named_by_it() {
         };
         assert_eq!(undecided.why, "table `rate` has no elements", "{text}");
         let named = line(undecided.span.start);
-        assert!(lines.contains(&named), "line {named} is named of\n{text}");
+        assert!(lines.iter().any(|(line, _)| *line == named), "line {named} is named of\n{text}");
         let said = found.lines(&module, |span| line(span.start) as u32);
         let says =
             format!(": undecided here, a run tells: line {named} needs a value, and {}", undecided.why);
@@ -154,8 +154,8 @@ fn what_data_decide_is_undecided_before_a_run_and_named_by_it() {
         for _ in 0..4 {
             let mut rates = RATES;
             if seen != [false; 2] {
-                let at = rng.below(7) as usize;
-                rates[at] = rng.below(7) as i64;
+                let (_, at) = lines[rng.below(lines.len() as u64) as usize];
+                rates[at] += if rng.one_in(2) { 1 } else { -1 };
             }
             let bindings = try_bind(&module, &[], &[("rate", &rates)]).expect("all is given");
             let Some(ended) = ends(&module, &bindings, &text, &mut circles) else { continue };
