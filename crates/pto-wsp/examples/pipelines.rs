@@ -6,7 +6,9 @@
 
 use pto_wsp::workload::build::{Expr, Int};
 use pto_wsp::workload::{ModuleBuilder, WorkloadModule, range_step};
-use pto_wsp::{Args, Array, Error, Expand, Outcome, Program, RunOptions, Source, WorkloadRunOptions};
+use pto_wsp::{
+    Args, Array, Error, Expand, GraphOptions, Outcome, Program, RunOptions, Source, WorkloadRunOptions,
+};
 
 /// C = A · Bᵀ: while a pair of blocks is multiplied, the next pair is brought in, and the block before it is stored.
 fn gemm() -> Result<WorkloadModule, Error> {
@@ -296,6 +298,9 @@ pub(crate) fn cases() -> Result<Vec<Case>, Error> {
 pub(crate) fn main() -> Result<(), Error> {
     for case in cases()? {
         let program = case.built()?;
+        let tasks =
+            |program: &Program| Ok::<_, Error>(program.graph(&case.args(), &GraphOptions::default())?.tasks);
+        assert_eq!(tasks(&program)?, tasks(&case.written()?)?, "the tasks of the file");
         let options = |threads, aicpus| {
             let workload =
                 WorkloadRunOptions { aicpus, expand: Expand::Usual, ..WorkloadRunOptions::default() };

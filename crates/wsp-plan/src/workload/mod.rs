@@ -21,7 +21,7 @@ mod schedule;
 mod takes;
 mod tensor_set;
 
-pub use bind::{Bindings, bind};
+pub use bind::{Bindings, bind, set_defaults};
 pub use count::count;
 pub use eval::constant;
 pub use expand::{

@@ -187,8 +187,7 @@ fn copies_of_processes_are_those_that_are_written_out() {
         assert_eq!(ours.tasks, theirs.tasks, "{}", copies.text(false));
         let said = |expected: &Expected| {
             expected.fault.as_ref().map(|found| {
-                let labels =
-                    found.labels.iter().map(|label| label.text.replace('[', "_").replace(']', ""));
+                let labels = found.labels.iter().map(|label| label.text.replace('[', "_").replace(']', ""));
                 (found.code, labels.collect::<Vec<_>>())
             })
         };

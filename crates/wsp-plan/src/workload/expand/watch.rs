@@ -10,6 +10,7 @@ use super::machine::Machine;
 use super::program::{Channel, CompiledModule};
 use super::sink::Behind;
 use super::{TaskRecord, TaskSink, compile};
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::ops::Range;
 use wsp_core::{ChannelFigures, SlotId};
@@ -49,7 +50,7 @@ pub fn channels(
     let schedule = LoweredSchedule::default();
     let program = compile::compile(module, bindings, &schedule, entry);
     let mut machine = Machine::new(&program);
-    machine.turns.watch = Some(Watch::new(&program, times));
+    machine.turns.watch = Some(Watch::new(&program, Clocks::Ran(times)));
     let mut known = Known { slots, ordinal: 0 };
     Behind::driven(&mut known, |sink| machine.go(sink)).ok()?;
     let Watch { channels, is_whole, .. } = machine.turns.watch?;
@@ -90,9 +91,18 @@ struct Watched {
     spans: Vec<SpanOfTask>,
 }
 
+/// What sets clocks forward.
+#[derive(Clone, Copy)]
+pub(super) enum Clocks<'w> {
+    /// When tasks ran, by ordinal.
+    Ran(&'w dyn Fn(u64) -> Option<SpanOfTask>),
+    /// What the tasks take that were generated since the last look.
+    Costs(&'w Cell<u64>),
+}
+
 /// Looks at the channels of the pipeline under way.
 pub(super) struct Watch<'w> {
-    times: &'w dyn Fn(u64) -> Option<SpanOfTask>,
+    source: Clocks<'w>,
     /// Whether the time of every task was known.
     is_whole: bool,
     /// The first task that was not looked at.
@@ -105,14 +115,14 @@ pub(super) struct Watch<'w> {
 }
 
 impl<'w> Watch<'w> {
-    fn new(program: &CompiledModule<'_>, times: &'w dyn Fn(u64) -> Option<SpanOfTask>) -> Watch<'w> {
+    pub(super) fn new(program: &CompiledModule<'_>, source: Clocks<'w>) -> Watch<'w> {
         let watched = |channel: &Channel<'_>| {
             // Depths have 32 bits.
             let figures = ChannelFigures { depth: channel.depth as u32, ..ChannelFigures::default() };
             Watched { slots: channel.slots(), figures, ..Watched::default() }
         };
         Watch {
-            times,
+            source,
             is_whole: true,
             next: 0,
             current: 0,
@@ -121,15 +131,27 @@ impl<'w> Watch<'w> {
         }
     }
 
-    fn span(&mut self, ordinal: u64) -> SpanOfTask {
-        let known = (self.times)(ordinal);
-        self.is_whole &= known.is_some();
-        known.unwrap_or_default()
+    /// When the last process is done.
+    pub(super) fn end(&self) -> u64 {
+        self.clocks.iter().copied().max().unwrap_or(0)
+    }
+
+    /// The channels whose senders have waited, by their places in the program.
+    pub(super) fn waited(&self) -> impl Iterator<Item = usize> + '_ {
+        let all = self.channels.iter().enumerate();
+        all.filter(|(_, channel)| channel.figures.sender_waited > 0).map(|(at, _)| at)
     }
 
     /// A pipeline begins, before the task of this ordinal: with it, but none of its processes before it is done with an earlier pipeline.
     pub(super) fn enter(&mut self, ordinal: u64, processes: Range<u32>, channels: Range<u32>) {
-        let begin = (self.times)(ordinal).map_or(0, |(started, _)| started);
+        let begin = match self.source {
+            Clocks::Ran(times) => times(ordinal).map_or(0, |(started, _)| started),
+            // Tasks before it are no part of it.
+            Clocks::Costs(cost) => {
+                cost.set(0);
+                0
+            }
+        };
         (self.next, self.current) = (ordinal, processes.start as usize);
         for clock in &mut self.clocks[processes.start as usize..processes.end as usize] {
             *clock = begin.max(*clock);
@@ -154,13 +176,19 @@ impl<'w> Watch<'w> {
 
     /// Sets the clock forward by the tasks before this one; what it is then.
     fn advance(&mut self, ordinal: u64) -> u64 {
-        for task in self.next..ordinal {
-            let (_, ended) = self.span(task);
-            let clock = &mut self.clocks[self.current];
-            *clock = ended.max(*clock);
+        let clock = &mut self.clocks[self.current];
+        match self.source {
+            Clocks::Ran(times) => {
+                for task in self.next..ordinal {
+                    let span = times(task);
+                    self.is_whole &= span.is_some();
+                    *clock = span.map_or(0, |(_, ended)| ended).max(*clock);
+                }
+                self.next = ordinal;
+            }
+            Clocks::Costs(cost) => *clock = clock.saturating_add(cost.take()),
         }
-        self.next = ordinal;
-        self.clocks[self.current]
+        *clock
     }
 
     /// Sets the clock forward to a moment; how long that is.
