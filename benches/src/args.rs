@@ -141,7 +141,7 @@ pub(crate) struct BenchRuntimeArgs {
         value_name = "LIST",
         value_delimiter = ',',
         value_enum,
-        default_value = "graphs,metg,stream,inference,execute"
+        default_value = "graphs,metg,stream,inference,execute,channels"
     )]
     pub(crate) sections: Vec<RuntimeSection>,
 
@@ -223,6 +223,8 @@ pub(crate) enum RuntimeSection {
     Inference,
     /// A prepared program of few empty tasks
     Execute,
+    /// Tokens between two processes, beside crossbeam-channel
+    Channels,
 }
 
 impl RuntimeSection {
@@ -234,6 +236,7 @@ impl RuntimeSection {
             RuntimeSection::Stream => "stream",
             RuntimeSection::Inference => "inference",
             RuntimeSection::Execute => "execute",
+            RuntimeSection::Channels => "channels",
         }
     }
 }

@@ -166,3 +166,12 @@ def gelu(x: Array) -> Array:
     """The tanh form of GELU."""
     x = f64(x)
     return 0.5 * x * (1.0 + np.tanh(math.sqrt(2.0 / math.pi) * (x + 0.044715 * x**3)))
+
+
+def alternating_sums(x: Array, width: int) -> tuple[Array, Array]:
+    """Sums over the columns of each row: of squares in every other tile of `width` columns, and of absolute
+    values in the tiles between.
+    """
+    x = f64(x)
+    even = np.arange(x.shape[-1]) // width % 2 == 0
+    return (x * x)[:, even].sum(axis=-1, keepdims=True), abs(x)[:, ~even].sum(axis=-1, keepdims=True)

@@ -124,7 +124,7 @@ def graph_of(found: dict[str, Any]) -> Graph:
 
 
 _DETAILS_OF_SIMULATIONS = (
-    *("busy", "max_in_flight", "window_stalls", "notes"),
+    *("busy", "max_in_flight", "window_stalls", "channels", "notes"),
     # Where AICPUs issued the tasks.
     *("aicpus", "launch", "transfer", "transfer_bytes"),
 )

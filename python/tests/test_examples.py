@@ -125,6 +125,21 @@ def pipeline(rows: int) -> Case:
     return Case("pipeline", roundings(12), {"rows": rows})
 
 
+def pipelined_gemm(m: int, n: int, k: int) -> Case:
+    """One sum over `k`."""
+    return Case("pipelined_gemm", roundings(k, 1), {"m": m, "n": n, "k": k})
+
+
+def pipelined_softmax(rows: int) -> Case:
+    """A difference, an exponential of it, a sum of powers, and the quotient."""
+    return Case("pipelined_softmax", roundings(256 / 3, 12), {"rows": rows})
+
+
+def pipelined_sums(columns: int) -> Case:
+    """Sums of positive terms over tiles of 32 columns, and over the tiles."""
+    return Case("pipelined_sums", roundings(32 / 3 + columns / 64, 2), {"columns": columns})
+
+
 DECODE_EDGES = [0, 1, 63, 64, 65, 511, 512, 513, 0, 1024, 1025, 2000]
 TIER_EDGES = [0, 1, 63, 64, 65, 2047, 2048, 2049, 8192, 8193]
 
@@ -154,6 +169,9 @@ CASES = [
     batched_gemm(2, 65, 129, 300),
     batched_gemm(1, 20, 30, 0),
     *(pipeline(rows) for rows in (0, 1, 63, 64, 65, 128, 300)),
+    *(pipelined_gemm(*sizes) for sizes in [(0, 3, 4), (1, 1, 1), (64, 64, 64), (130, 70, 200)]),
+    *(pipelined_softmax(rows) for rows in (0, 1, 16, 33, 100)),
+    *(pipelined_sums(columns) for columns in (0, 1, 32, 33, 64, 200)),
 ]
 
 
@@ -196,6 +214,9 @@ MAINS: dict[str, float] = {
     "online_softmax": online_softmax(200, 5000).allowed,
     "batched_gemm": batched_gemm(4, 200, 300, 500).allowed,
     "pipeline": pipeline(1000).allowed,
+    "pipelined_gemm": pipelined_gemm(200, 130, 300).allowed,
+    "pipelined_softmax": pipelined_softmax(1000).allowed,
+    "pipelined_sums": pipelined_sums(1000).allowed,
 }
 
 
@@ -207,6 +228,41 @@ def test_example_prints_one_line_and_is_right_at_its_default_size(
     assert main() <= MAINS[name]
     printed = capsys.readouterr().out
     assert printed.count("\n") == 1 and "relative error" in printed
+
+
+PIPELINED: dict[str, tuple[dict[str, int], str, dict[str, int]]] = {
+    # Tasks in the order of `examples/pipelines/*.wsp`, and tokens that go through each channel.
+    "pipelined_gemm": (
+        {"m": 64, "n": 100, "k": 130},
+        "load_a load_b multiply " * 3 + "store " + "load_a load_b multiply " * 3 + "store",
+        {"a_blocks": 6, "b_blocks": 6, "done": 2},
+    ),
+    "pipelined_softmax": ({"rows": 40}, "load_rows take_powers divide_rows " * 3, {"loaded": 3, "taken": 3}),
+    "pipelined_sums": (
+        {"columns": 72},
+        "begin load_columns square add_squares load_columns size add_sizes load_columns square add_squares",
+        {"part_0": 2, "part_1": 1, "squared": 2, "sized": 1},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PIPELINED)
+def test_pipelines_have_the_tasks_of_their_files_and_tell_what_went_through_channels(name: str) -> None:
+    sizes, tasks, tokens = PIPELINED[name]
+    module = example(name)
+    program = module.build().compile()
+    graph = program.graph(**module.make(**sizes))
+    assert [graph.kernels[task][0] for task in graph.tasks] == tasks.split()
+    found = program.simulate(**module.make(**sizes)).details["channels"]
+    assert {channel["name"]: channel["tokens"] for channel in found} == tokens
+    assert all(0 < channel["fullest"] <= channel["depth"] for channel in found)
+    assert any(channel["receiver_waited"] > 0 for channel in found)
+    for options in ({"num_threads": 2}, {"num_aicpus": 3, "expand": "bytecode"}):
+        arrays = module.make(**sizes)
+        profiled = module.build().compile(enable_profiling=True, **options)
+        channels = profiled.execute(**arrays).details["channels"]
+        assert {channel["name"]: channel["tokens"] for channel in channels} == tokens
+        assert module.error(arrays) <= MAINS[name]
 
 
 def test_an_example_runs_as_a_script_from_anywhere(tmp_path: Path) -> None:

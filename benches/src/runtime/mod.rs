@@ -5,6 +5,7 @@
 //! on either side.
 
 pub(crate) mod bodies;
+mod channels;
 mod execute;
 mod graphs;
 mod inference;
@@ -160,6 +161,7 @@ impl Field {
             RuntimeSection::Stream => stream::rows(plan, emit),
             RuntimeSection::Inference => inference::rows(plan, emit),
             RuntimeSection::Execute => execute::rows(plan, emit),
+            RuntimeSection::Channels => channels::rows(plan, emit),
         }
     }
 }

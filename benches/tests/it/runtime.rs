@@ -34,6 +34,9 @@ fn without_peers_every_row_is_printed() {
         ("stream, boxes once", 4),
         ("llama_table", 2),
         ("llama_flat", 2),
+        ("token [2]", 4),
+        ("token, two tasks [64]", 4),
+        ("crossbeam [64]", 2),
     ] {
         assert_eq!(count(name), expected, "{name}");
     }

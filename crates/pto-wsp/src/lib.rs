@@ -90,7 +90,7 @@ pub use wsp_backend::{
 };
 pub use wsp_core::policy::Hints;
 pub use wsp_core::ptow::{AicpuStats, DispatchConfig, Header as BytecodeHeader};
-pub use wsp_core::{DType, MAX_RANK, Poll, Region, Started, TaskId, TensorId, WhyLate};
+pub use wsp_core::{ChannelFigures, DType, MAX_RANK, Poll, Region, Started, TaskId, TensorId, WhyLate};
 pub use wsp_diag::{
     Code, Diagnostic, Diagnostics, FileId, Label, Severity, SourceFile, SourceMap, Span, render_all,
 };
@@ -101,6 +101,7 @@ pub use wsp_memory::{
 };
 pub use wsp_plan::cost::Work;
 pub use wsp_plan::ptow::Transfer;
+pub use wsp_plan::workload::ChannelUse;
 pub use wsp_plan::{
     Array, ArrayError, Arrays, CompileOptions, DeviceModel, Element, ParamValue, ProgramKind, Target,
 };

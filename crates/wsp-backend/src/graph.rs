@@ -9,6 +9,7 @@ use wsp_core::{ExecPool, Region, Started, WhyLate};
 use wsp_diag::Diagnostic;
 use wsp_ir::workload::AccessMode;
 use wsp_plan::cost::Work;
+use wsp_plan::workload::ChannelUse;
 
 /// A kernel of a graph.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -110,6 +111,8 @@ pub struct Simulated {
     pub window_stalls: u64,
     /// What AICPUs did, where tasks were theirs.
     pub aicpus: Option<SimulatedAicpus>,
+    /// What went through the channels of its pipelines, in cycles.
+    pub channels: Vec<ChannelUse>,
     /// What the target does with each statement of the schedule.
     pub schedule: Vec<String>,
     /// Warnings.

@@ -7,6 +7,7 @@ use wsp_core::ptow::AicpuStats;
 use wsp_core::tg::MemLocation;
 use wsp_diag::Diagnostic;
 use wsp_plan::ptow::Transfer;
+use wsp_plan::workload::ChannelUse;
 use wsp_plan::{Arrays, ParamValue};
 
 /// What a run computed, and how. It may have more fields one day.
@@ -52,6 +53,9 @@ pub struct WorkloadResult {
     pub bodies: Option<Bodies>,
     /// What AICPUs did, where they generated the tasks.
     pub aicpus: Option<AicpuOutcome>,
+    /// What went through the channels of its pipelines, in nanoseconds since the start of the run; empty where the run recorded no times
+    /// ([`RunOptions::trace`](crate::RunOptions::trace)).
+    pub channels: Vec<ChannelUse>,
 }
 
 /// What ran in the tasks of a workload.

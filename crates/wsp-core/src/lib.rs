@@ -12,6 +12,7 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+mod channel;
 pub mod domain;
 mod dtype;
 mod exec;
@@ -31,6 +32,7 @@ pub mod tg;
 mod why;
 pub mod words;
 
+pub use channel::ChannelFigures;
 pub use dtype::DType;
 pub use exec::ExecDomain;
 pub use id::{

@@ -4,6 +4,7 @@ use crate::own::{self, LaunchOutcome};
 use wsp_backend::{AicpuOutcome, KernelStats, Outcome, Unwritten};
 use wsp_diag::Diagnostic;
 use wsp_plan::Arrays;
+use wsp_plan::workload::ChannelUse;
 
 /// What a run gave.
 pub(crate) struct Ran {
@@ -27,6 +28,8 @@ pub(crate) struct Ran {
     pub(crate) runtime: wsp_runtime::Stats,
     /// What AICPUs did, where they generated the tasks.
     pub(crate) aicpus: Option<AicpuOutcome>,
+    /// What went through channels of pipelines, where times were recorded.
+    pub(crate) channels: Vec<ChannelUse>,
 }
 
 impl From<Outcome> for Ran {
@@ -43,6 +46,7 @@ impl From<Outcome> for Ran {
             schedule: Vec::new(),
             runtime: wsp_runtime::Stats { tasks: stats.tasks, ..wsp_runtime::Stats::default() },
             aicpus: workload.aicpus,
+            channels: workload.channels,
         };
         own::ran(own, common)
     }
@@ -62,6 +66,7 @@ impl From<LaunchOutcome> for Ran {
             schedule: Vec::new(),
             runtime: stats.runtime,
             aicpus,
+            channels: Vec::new(),
         }
     }
 }

@@ -11,6 +11,7 @@ use wsp_backend::{AicpuOutcome, GraphListing, Simulated, SimulatedTask, Transfer
 use wsp_core::words::by_count;
 use wsp_diag::{Diagnostic, SourceMap};
 use wsp_plan::Arrays;
+use wsp_plan::workload::ChannelUse;
 
 /// Stands for no worker in lists of workers.
 const NO_WORKER: u32 = u32::MAX;
@@ -59,6 +60,7 @@ pub(crate) fn stats<'py>(
         "first_start_ns": runtime.first_start_ns,
         "generation_ns": runtime.generation_ns,
         "aicpus": outcome.aicpus.as_ref().map(aicpus),
+        "channels": channels(&outcome.channels),
         "notes": notes(&[outcome.notes.clone(), nothing_ran(outcome), unwritten(outcome, signature)].concat(), sources),
     });
     errors::python(py, &stats)
@@ -114,6 +116,17 @@ fn aicpus(outcome: &AicpuOutcome) -> serde_json::Value {
     })
 }
 
+/// What went through channels of pipelines.
+fn channels(channels: &[ChannelUse]) -> serde_json::Value {
+    let each = channels.iter().map(|ChannelUse { name, ends: [sender, receiver], figures: of, .. }| {
+        json!({
+            "name": name, "sender": sender, "receiver": receiver, "depth": of.depth, "tokens": of.tokens,
+            "fullest": of.fullest, "sender_waited": of.sender_waited, "receiver_waited": of.receiver_waited,
+        })
+    });
+    each.collect()
+}
+
 /// The tasks and edges of a graph.
 pub(crate) fn graph<'py>(py: Python<'py>, listing: &GraphListing) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
@@ -134,7 +147,16 @@ pub(crate) fn simulation<'py>(
     sources: &SourceMap,
 ) -> PyResult<Bound<'py, PyDict>> {
     let Simulated {
-        listing, makespan, tasks, busy, max_in_flight, window_stalls, aicpus, notes: found, ..
+        listing,
+        makespan,
+        tasks,
+        busy,
+        max_in_flight,
+        window_stalls,
+        aicpus,
+        channels: of_channels,
+        notes: found,
+        ..
     } = simulated;
     let dict = graph(py, listing)?;
     let times = |of: fn(&SimulatedTask) -> u64| longs(py, tasks.iter().map(of));
@@ -148,6 +170,7 @@ pub(crate) fn simulation<'py>(
     dict.set_item("max_in_flight", max_in_flight)?;
     dict.set_item("window_stalls", window_stalls)?;
     dict.set_item("notes", notes(found, sources))?;
+    dict.set_item("channels", errors::python(py, &channels(of_channels))?)?;
     let Some(aicpus) = aicpus else { return Ok(dict) };
     let each = aicpus.each.iter().map(|aicpu| -> PyResult<_> {
         let of = PyDict::new(py);

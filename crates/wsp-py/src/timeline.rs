@@ -8,8 +8,9 @@ use std::sync::Arc;
 use wsp_backend::SimulatedTask;
 use wsp_core::KernelId;
 use wsp_diag::{Diagnostic, SourceMap};
+use wsp_plan::workload::ChannelUse;
 use wsp_report::{Edges, Form, write_trace};
-use wsp_runtime::timeline::{Heading, Simulated, Timeline};
+use wsp_runtime::timeline::{Channel, Heading, Simulated, Timeline};
 
 /// What a trace calls the process.
 const PROCESS: &str = "pto_wsp";
@@ -22,7 +23,16 @@ pub(crate) fn of_run(outcome: &Ran) -> Option<Timeline> {
         kernels: outcome.kernels.iter().map(|kernel| kernel.name.clone()).collect(),
     };
     let runtime = &outcome.runtime;
-    (!runtime.trace.is_empty()).then(|| Timeline::measured(heading, &runtime.trace, &runtime.facts))
+    (!runtime.trace.is_empty()).then(|| {
+        let timeline = Timeline::measured(heading, &runtime.trace, &runtime.facts);
+        Timeline { channels: shown(&outcome.channels), ..timeline }
+    })
+}
+
+/// Channels, as timelines have them.
+fn shown(channels: &[ChannelUse]) -> Vec<Channel> {
+    let of = |ChannelUse { name, ends, figures, levels }: ChannelUse| Channel { name, ends, figures, levels };
+    channels.iter().cloned().map(of).collect()
 }
 
 /// The timeline of a simulation.
@@ -40,7 +50,8 @@ pub(crate) fn of_simulation(simulated: &wsp_backend::Simulated) -> Timeline {
         workers: simulated.busy.len() as u32,
         kernels: listing.kernels.iter().map(|kernel| kernel.name.clone()).collect(),
     };
-    Timeline::simulated(heading, &nodes, &listing.edges)
+    let timeline = Timeline::simulated(heading, &nodes, &listing.edges);
+    Timeline { channels: shown(&simulated.channels), ..timeline }
 }
 
 /// When and where the tasks of a run ran, and what they waited for.

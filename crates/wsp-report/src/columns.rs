@@ -4,7 +4,7 @@
 //! that small ones of either sign are small, as planes of its bytes without those that are 0 everywhere: that is what compresses well in little time.
 
 use std::fmt::Write as _;
-use wsp_core::WhyLate;
+use wsp_core::{ChannelFigures, WhyLate};
 use wsp_runtime::timeline::{About, Detail, TaskRecord, Timeline};
 
 /// Details of tasks that are numbers.
@@ -124,6 +124,13 @@ fn head(name: &str, timeline: &Timeline, columns: &str) -> String {
         let (row, begin, end) = (span.row, span.begin, span.end);
         format!("{{\"row\":{row},\"name\":{},\"begin\":{begin},\"end\":{end}}}", text(&span.name))
     });
+    let channels = timeline.channels.iter().map(|of| {
+        let ChannelFigures { depth, tokens, fullest, sender_waited, receiver_waited } = of.figures;
+        let [sender, receiver] = of.ends.each_ref().map(|end| text(end));
+        let waited = format!("\"senderWaited\":{sender_waited},\"receiverWaited\":{receiver_waited}");
+        let ends = format!("\"name\":{},\"sender\":{sender},\"receiver\":{receiver}", text(&of.name));
+        format!("{{{ends},\"depth\":{depth},\"tokens\":{tokens},\"fullest\":{fullest},{waited}}}")
+    });
     let parts = [
         ("name", text(name)),
         ("key", key.map_or("null".to_owned(), |key| text(&About::shown(key)))),
@@ -136,6 +143,7 @@ fn head(name: &str, timeline: &Timeline, columns: &str) -> String {
         ("allEdges", (!timeline.before.is_empty()).to_string()),
         ("tasks", timeline.tasks.len().to_string()),
         ("spans", format!("[{}]", list(spans.collect()))),
+        ("channels", format!("[{}]", list(channels.collect()))),
         ("columns", format!("[{columns}]")),
     ];
     let parts = parts.map(|(name, value)| format!("\"{name}\":{value}"));

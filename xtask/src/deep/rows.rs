@@ -209,6 +209,21 @@ pub(super) const ROWS: &[Row] = &[
         cases: Some(10_000),
     },
     Row {
+        name: "pipelines that end or deadlock as data say",
+        cargo: &["--package", "wsp-plan", "--test", "it", "what_data_decide"],
+        cases: Some(1000),
+    },
+    Row {
+        name: "random pipelines on the host and as bytecode on AICPUs",
+        cargo: &["--package", "wsp-plan", "--test", "it", "made_up_pipelines_agree"],
+        cases: Some(10_000),
+    },
+    Row {
+        name: "random copies of processes, written out and as bytecode",
+        cargo: &["--package", "wsp-plan", "--test", "it", "copies_of_processes"],
+        cases: Some(10_000),
+    },
+    Row {
         name: "mutations of example kernels",
         cargo: &["--package", "wsp-cli", "--test", "it", "real_numbers::mutations::mutated_kernels"],
         cases: Some(600),

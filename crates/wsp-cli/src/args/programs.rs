@@ -21,7 +21,7 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "NAME", value_parser = target)]
     pub(crate) target: Option<&'static Target>,
 
-    /// Of kernels of `.pto` files, with --target: set a parameter; may be repeated
+    /// Of workloads, and with --target of kernels of `.pto` files: set a parameter; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     pub(crate) set: Vec<Setting>,
 

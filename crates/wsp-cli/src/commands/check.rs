@@ -22,9 +22,9 @@ pub(super) fn check(session: &mut Session, args: &CheckArgs) -> Result<Outcome, 
             .map_err(|fault| vec![fault])?;
     }
     let of_kernels = |kind: &Kind| matches!(kind, Kind::Program | Kind::Unknown);
-    if !args.target.is_some_and(|target| registry().has_kernels(target))
-        || !files.iter().any(|(_, kind)| of_kernels(kind))
-    {
+    let has_kernels = args.target.is_some_and(|target| registry().has_kernels(target))
+        && files.iter().any(|(_, kind)| of_kernels(kind));
+    if !has_kernels && !files.iter().all(|(_, kind)| kind.is_tasks()) {
         options::refuse(&[("--set", !args.set.is_empty())], kernels::TAKE_SET)
             .map_err(|fault| vec![fault])?;
     }
@@ -35,10 +35,10 @@ pub(super) fn check(session: &mut Session, args: &CheckArgs) -> Result<Outcome, 
         session.denied.take();
         let target = args.target.unwrap_or(CPU_SIM);
         let checked = empty::refuse(path).and_then(|()| match kind {
-            Kind::Workload => workload::check(session, path, &[], target, args.cache.as_deref()),
+            Kind::Workload => workload::check(session, path, &[], target, args.cache.as_deref(), &args.set),
             Kind::GeneratorText | Kind::GeneratorBytes => {
                 idle.clear();
-                workload::check(session, path, &args.kernels, target, args.cache.as_deref())
+                workload::check(session, path, &args.kernels, target, args.cache.as_deref(), &args.set)
             }
             _ if args.cache.is_some() && path.is_file() => Err(vec![not_kept()]),
             Kind::UnitText | Kind::UnitBytes => {

@@ -15,8 +15,7 @@ use wsp_ir::{Const, Expr, ExprKind, Module, ParamSource};
 use wsp_plan::{KernelFile, Target};
 
 /// What `--set` is for.
-pub(super) const TAKE_SET: &str =
-    "is for kernels of `.pto` files, with the target that they are written for: `--target ascend_910b`";
+pub(super) const TAKE_SET: &str = "is for workloads, and for kernels of `.pto` files with the target that they are written for: `--target ascend_910b`";
 
 /// The module whose parameters have these values by default: the check of a plan takes no others. What no parameter can have is left to [`check`].
 pub(super) fn with_values(module: &Module, set: &[Setting]) -> Module {

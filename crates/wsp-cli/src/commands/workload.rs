@@ -13,6 +13,7 @@ pub(super) use source::Source;
 
 use super::Session;
 use super::kind::Kind;
+use crate::args::Setting;
 use crate::engine::Purpose;
 use crate::files::{read_program, read_source};
 use pto_wsp::cache::{PlanCache, PlanKey};
@@ -129,23 +130,26 @@ fn used_files(user: &Path, source: &Source) -> Vec<PathBuf> {
     source.module.uses.iter().map(|used| used_file(user, used)).collect()
 }
 
-/// What is wrong with a workload as it stands: with itself, its kernels, each of its schedules, and, where every value
-/// has a default, with its tasks. A workload that a cache knows to be right is not looked at again.
+/// What is wrong with a workload with these values: with itself, its kernels, each of its schedules, and, where every value
+/// is known, with its tasks. A workload that a cache knows to be right is not looked at again.
 pub(super) fn check(
     session: &mut Session,
     path: &Path,
     kernels: &[PathBuf],
     target: &'static Target,
     cache: Option<&Path>,
+    set: &[Setting],
 ) -> Result<Checked, Vec<Diagnostic>> {
     let first = session.sources.names().count();
-    let source = session.read_workload(path, kernels)?;
+    let mut source = session.read_workload(path, kernels)?;
+    let max_blocks = run::set_defaults(&mut source, set)?;
     let pipelines = flow(&source.module, &[]);
     let lines = pipelines
         .as_ref()
         .map_or(Vec::new(), |flow| flow.lines(&source.module, |span| session.sources.line_col(span).0));
     let options = CompileOptions { target, ..CompileOptions::default() };
-    let key = || PlanKey::of_files(&session.sources, first, &options).for_use("check");
+    let checked = if set.is_empty() { "check".to_owned() } else { format!("check {set:?}") };
+    let key = || PlanKey::of_files(&session.sources, first, &options).for_use(&checked);
     let cached = cache.map(|folder| PlanCache::open(folder)?.find(key())).transpose();
     let cached = cached.map_err(|fault| vec![fault])?;
     if let Some(cached) = &cached {
@@ -157,10 +161,13 @@ pub(super) fn check(
     let named = source.module.schedules.iter().filter(|s| !s.name.is_empty()).map(|s| Some(s.name.as_str()));
     let (mut found, mut plans) = (Vec::new(), Vec::new());
     for schedule in [None].into_iter().chain(named) {
-        match source::plan(&source, schedule, None, target) {
+        match source::plan(&source, schedule, max_blocks, target) {
             Ok(plan) => plans.push(plan),
             Err(faults) => found.extend(faults),
         }
+    }
+    if max_blocks.is_some() && found.is_empty() && !plans.iter().any(WorkloadPlan::reads_max_blocks) {
+        found.push(run::unread_max_blocks());
     }
     found.extend(plans.iter().flat_map(|plan| plan.schedule.notes.iter().cloned()));
     if !found.iter().any(Diagnostic::is_error) {

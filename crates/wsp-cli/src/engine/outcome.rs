@@ -1,6 +1,6 @@
 //! What a run of a workload gave.
 
-use crate::report::RunTime;
+use crate::report::{Channels, RunTime};
 use std::path::Path;
 use wsp_backend::{Bodies, Unwritten};
 use wsp_diag::Diagnostic;
@@ -36,6 +36,11 @@ impl RunOutcome {
     /// When and where tasks ran, of a workload in this file, whose key is `key`.
     pub(crate) fn timeline(&self, file: &Path, key: u64) -> Timeline {
         self.timeline.clone().of(file.display().to_string(), key)
+    }
+
+    /// What went through channels of pipelines.
+    pub(crate) fn channels(&self) -> Channels {
+        Channels(self.timeline.clock, self.timeline.channels.clone())
     }
 
     /// Cycles of a run in virtual time; 0 of a measured one.

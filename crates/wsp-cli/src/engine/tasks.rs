@@ -10,7 +10,8 @@ use wsp_diag::Diagnostic;
 use wsp_plan::Arrays;
 use wsp_plan::cost::Work;
 use wsp_plan::target::model::Model;
-use wsp_runtime::timeline::{About, Heading, Machine, Simulated, Timeline, Work as WorkOfKernel};
+use wsp_plan::workload::ChannelUse;
+use wsp_runtime::timeline::{About, Channel, Heading, Machine, Simulated, Timeline, Work as WorkOfKernel};
 
 /// Runs a workload.
 ///
@@ -23,6 +24,7 @@ pub(crate) fn execute(
 ) -> Result<RunOutcome, Vec<Diagnostic>> {
     let Outcome { outputs, unwritten, stats, notes, workload, own, .. } =
         program.execute(args.clone(), options.clone())?;
+    let channels = workload.channels;
     let common = RunOutcome {
         outputs,
         unwritten,
@@ -42,7 +44,9 @@ pub(crate) fn execute(
         notes,
         timeline: Timeline::default(),
     };
-    Ok(own::run_of_workload(own, stats.params, common))
+    let mut told = own::run_of_workload(own, stats.params, common);
+    told.timeline.channels = shown(channels);
+    Ok(told)
 }
 
 /// Runs a program in virtual time: no kernel runs, every task takes what its kernel costs, on the units of a machine if there is one.
@@ -55,7 +59,7 @@ pub(crate) fn simulate(
     options: &RunOptions,
     machine: Option<&Model>,
 ) -> Result<RunOutcome, Vec<Diagnostic>> {
-    let wsp_backend::Simulated { listing, makespan, tasks, busy, schedule, aicpus, notes, .. } =
+    let wsp_backend::Simulated { listing, makespan, tasks, busy, schedule, aicpus, channels, notes, .. } =
         program.simulate_on(args, options, machine)?;
     let mut counts = vec![0u64; listing.kernels.len()];
     for &kernel in &listing.tasks {
@@ -72,6 +76,7 @@ pub(crate) fn simulate(
     let heading = Heading { program: String::new(), workers: busy.len() as u32, kernels: kernels.clone() };
     let mut timeline = Timeline::simulated(heading, &nodes, &listing.edges);
     timeline.about = about(&listing.work, machine);
+    timeline.channels = shown(channels);
     if let Some(aicpus) = &aicpus {
         for (name, spans) in aicpus.rows() {
             timeline.add_row(name, &spans);
@@ -89,6 +94,12 @@ pub(crate) fn simulate(
         time: RunTime::Cycles { makespan, busy, aicpus: aicpus.map(Box::new) },
         notes,
     })
+}
+
+/// Channels, as timelines have them.
+fn shown(channels: Vec<ChannelUse>) -> Vec<Channel> {
+    let of = |ChannelUse { name, ends, figures, levels }| Channel { name, ends, figures, levels };
+    channels.into_iter().map(of).collect()
 }
 
 /// What a trace says of a machine, and of the work of kernels on it.

@@ -2,6 +2,7 @@
 
 mod aicpus;
 mod balance;
+mod channels;
 mod data;
 mod findings;
 mod graph;
@@ -19,6 +20,7 @@ pub(crate) mod waits;
 mod workload;
 
 pub use balance::{longest_over_mean, planned_balance};
+pub use channels::Channels;
 pub use data::{DataSummary, Sources};
 pub use findings::Findings;
 pub use graph::GraphReport;

@@ -115,6 +115,7 @@ impl SimReport<'_> {
             let (bytes, transfer) = (bytes(aicpus.bytes), counted(aicpus.transfer, "cycle"));
             lines.add("transfer", &format!("{bytes} in {transfer}, {:.3} us", self.micros(aicpus.transfer)));
         }
+        self.outcome.channels().add_to(&mut lines);
         lines.finish(&self.timeline.processes.concat()) + &waits::text(self.timeline)
     }
 
@@ -135,6 +136,7 @@ impl SimReport<'_> {
             "units": self.units().iter().map(unit).collect::<Vec<_>>(),
             "busy_cycles": busy,
             "aicpus": self.aicpus().map(|found| aicpus::simulated_json(found, makespan)),
+            "channels": self.outcome.channels().json(),
             "handing_cycles": self.aicpus().map(|_| self.handing()),
         });
         waits::add_json(self.timeline, &mut report);

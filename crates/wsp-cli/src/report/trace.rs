@@ -2,7 +2,7 @@
 
 use super::lines::Lines;
 use super::units::span;
-use super::waits;
+use super::{Channels, waits};
 use std::cmp::Reverse;
 use wsp_core::words::counted;
 use wsp_ordered::Arrange;
@@ -47,6 +47,7 @@ pub(crate) fn text(timeline: &Timeline, file: &str) -> String {
     let edge = |(from, to, count): &(usize, usize, u64)| format!("{} to {} {count}", name(*from), name(*to));
     let what = if timeline.before.is_empty() { "last edges" } else { "edges" };
     list(&mut lines, what, "pair of kernels", &mut facts::graph(timeline).iter().map(edge));
+    Channels(timeline.clock, timeline.channels.clone()).add_to(&mut lines);
     text += &lines.without_title();
     text
 }

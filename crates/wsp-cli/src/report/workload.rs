@@ -2,7 +2,7 @@
 
 use super::lines::Lines;
 use super::units::{bytes, millis};
-use super::{Findings, GraphStats, Sources, Summary, aicpus, json, longest_over_mean, text};
+use super::{Channels, Findings, GraphStats, Sources, Summary, aicpus, json, longest_over_mean, text};
 use pto_wsp::cache::CacheUse;
 use pto_wsp::codes;
 use serde_json::{Value, json};
@@ -31,6 +31,8 @@ pub struct WorkloadReport {
     pub kernels: Vec<(String, u64)>,
     /// How long it took.
     pub time: RunTime,
+    /// What went through channels of pipelines.
+    pub channels: Channels,
     /// Against a sequential run.
     pub check: Check,
     /// What else was found.
@@ -212,6 +214,7 @@ impl Summary for WorkloadReport {
         lines.add("tasks", &text::tiers(groups));
         lines.add("schedule", self.schedule_text());
         self.time_text(&mut lines);
+        self.channels.add_to(&mut lines);
         lines.cache(self.cache.as_ref());
         self.check.add_to(&self.findings, &mut lines);
         lines.finish(&self.program)
@@ -225,6 +228,7 @@ impl Summary for WorkloadReport {
             "schedule": self.schedule,
             "schedule_lines": self.schedule_lines,
             "tasks": self.kernels.iter().map(|(name, n)| json!({ "kernel": name, "tasks": n })).collect::<Vec<_>>(),
+            "channels": self.channels.json(),
             "check": self.check.json(&self.findings),
         });
         let mut all = self.sources.with_json(all);
@@ -346,6 +350,7 @@ mod tests {
             schedule_lines: Vec::new(),
             kernels: vec![("norm".to_owned(), 16), ("gemm".to_owned(), 48)],
             time,
+            channels: Channels::default(),
             check,
             findings: Findings::default(),
             cache: None,

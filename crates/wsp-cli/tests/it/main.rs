@@ -13,6 +13,7 @@ mod asm;
 mod attention;
 mod cache;
 mod cases;
+mod channels;
 mod check_kernels;
 mod cli;
 mod command;

@@ -262,7 +262,7 @@ fn a_workload_is_checked_with_its_schedules_kernels_and_defaults() {
     for name in ["llama_table", "llama_flat", "bgemm_tree", "bgemm_loops", "softmax", "pipeline"] {
         let file = format!("examples/graphs/{name}.wsp");
         let pipelines = if name == "pipeline" {
-            "  pipeline in line 21 of `main`: every process ends\n    ready: tiles = 16 sent, tiles = 16 consumed, depth 2, at least 0\n    done: tiles = 16 sent, tiles = 16 consumed, depth 2, at least 0\n"
+            "  pipeline in line 21 of `main`: every process ends\n    ready: tiles = 16 sent, tiles = 16 consumed, depth 2, at least 0, throughput from 2\n    done: tiles = 16 sent, tiles = 16 consumed, depth 2, at least 0, throughput from 2\n"
         } else {
             ""
         };

@@ -197,9 +197,11 @@ impl wsp_backend::Program for TaskProgram {
         machine::refuse_threads(options, machine)?;
         let simulated =
             self.program.simulate_on(&inputs, &self.options(options), machine).map_err(refused)?;
-        let SimulatedWorkload { listing, simulation, threads: _, aicpus, notes } = simulated;
+        let SimulatedWorkload { listing, simulation, threads: _, aicpus, channels, notes } = simulated;
         let lines = if aicpus.is_some() { self.lines_on_aicpus() } else { self.lines() };
-        Ok(in_virtual_time(listing, &simulation, aicpus, lines, notes))
+        let mut told = in_virtual_time(listing, &simulation, aicpus, lines, notes);
+        told.channels = channels;
+        Ok(told)
     }
 
     fn check(&self, options: &RunOptions) -> Result<(), RunError> {
@@ -290,6 +292,7 @@ fn told(mut outcome: WorkloadOutcome, streams: u32, compile: Duration) -> Outcom
     told.unwritten = std::mem::take(&mut own.unwritten);
     told.notes = std::mem::take(&mut own.notes);
     (told.workload.bodies, told.workload.aicpus) = (Some(own.bodies), own.aicpus.take());
+    told.workload.channels = std::mem::take(&mut own.channels);
     told.own = Box::new(outcome);
     told
 }

@@ -1,6 +1,7 @@
 //! Runs tasks of declared kernels.
 
 use super::cells::{cell, slot_value};
+use super::channels::SlotsRead;
 use super::declared_kernels::DeclaredKernels;
 use super::inputs::WorkloadInputs;
 use super::kernel_cx::{KernelCx, KernelFault};
@@ -12,6 +13,7 @@ use super::view_kernel::{Bound, Interruption, ViewFault};
 use super::watch::Watch;
 use crate::unwritten::unwritten;
 use std::cell::OnceCell;
+use std::mem::take;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use wsp_backend::Absent;
@@ -22,6 +24,7 @@ use wsp_diag::Diagnostic;
 use wsp_ir::workload::AccessMode;
 use wsp_kernel::{Scratch, Trap};
 use wsp_memory::{EarlyLoads, Stored};
+use wsp_ordered::Arrange;
 use wsp_plan::Arrays;
 use wsp_plan::workload::modes;
 use wsp_runtime::TaskRunner;
@@ -43,6 +46,8 @@ pub(crate) struct Declared {
     pub(crate) whole_outs: bool,
     /// Whether what tasks store is recorded where that is not needed to run them.
     recording: Recording,
+    /// Values of slots that were read, where they are to be known after the run.
+    slots_read: Option<Mutex<SlotsRead>>,
     /// Each worker locks its own only.
     workers: Vec<Mutex<Worker>>,
 }
@@ -109,6 +114,7 @@ impl Declared {
             interruption,
             whole_outs: false,
             recording: Recording::Off,
+            slots_read: None,
             workers: (0..workers.max(1)).map(|_| Mutex::default()).collect(),
             kernels,
         }
@@ -259,6 +265,28 @@ impl Declared {
         self.kernels.module.slots[slot.index()].tensor
     }
 
+    /// Notes values of slots from now on.
+    pub(crate) fn note_slots(&mut self) {
+        self.slots_read = Some(Mutex::default());
+    }
+
+    /// Values of slots that the last run has read, in the order of tasks.
+    pub(crate) fn slots_read(&self) -> SlotsRead {
+        let Some(read) = &self.slots_read else { return SlotsRead::new() };
+        let mut read = take(&mut *read.lock().unwrap_or_else(PoisonError::into_inner));
+        read.arrange();
+        read
+    }
+
+    /// The value of a slot for the task of an ordinal and those behind it.
+    pub(crate) fn read_slot(&self, slot: SlotId, ordinal: u64) -> i64 {
+        let value = self.slot(slot);
+        if let Some(read) = &self.slots_read {
+            read.lock().unwrap_or_else(PoisonError::into_inner).push((ordinal, slot, value));
+        }
+        value
+    }
+
     /// The value of a slot now.
     pub(crate) fn slot(&self, slot: SlotId) -> i64 {
         let tensor = self.slot_tensor(slot);
@@ -301,8 +329,8 @@ impl Slots for Declared {
         self.kernels.module.slots.get(slot.index()).map(|slot| cell(slot.tensor))
     }
 
-    fn value(&self, slot: SlotId) -> i64 {
-        self.slot(slot)
+    fn value(&self, slot: SlotId, ordinal: u64) -> i64 {
+        self.read_slot(slot, ordinal)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Lists and simulates a workload: its tasks are generated, and none runs.
 
 use super::aicpu;
+use super::channels;
 use super::codes;
 use super::equal::{EqualRegions, NamedTensor, unchecked};
 use super::faults;
@@ -157,7 +158,8 @@ impl Listing<'_> {
             machine::number(&mut simulation, config.pools, machine);
             machine::begin(&mut simulation, machine);
         }
-        Ok(SimulatedWorkload { listing, simulation, threads: config.threads, aicpus, notes })
+        let channels = channels::of_simulation((module, bindings), &simulation, &self.slots);
+        Ok(SimulatedWorkload { listing, simulation, threads: config.threads, aicpus, channels, notes })
     }
 
     fn listing(

@@ -7,6 +7,7 @@
 pub(crate) mod aicpu;
 mod c_kernel;
 mod cells;
+mod channels;
 pub(crate) mod codes;
 mod declared;
 mod declared_kernels;

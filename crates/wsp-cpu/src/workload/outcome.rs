@@ -3,7 +3,7 @@
 use wsp_backend::{AicpuOutcome, Bodies, KernelStats, Unwritten};
 use wsp_diag::Diagnostic;
 use wsp_plan::Arrays;
-use wsp_plan::workload::ScheduleLine;
+use wsp_plan::workload::{ChannelUse, ScheduleLine};
 
 /// What a run computed, and how.
 #[derive(Clone, Debug)]
@@ -31,6 +31,8 @@ pub struct WorkloadOutcome {
     pub runtime: wsp_runtime::Stats,
     /// What AICPUs did, where they generated the tasks.
     pub aicpus: Option<AicpuOutcome>,
+    /// What went through the channels of its pipelines, in nanoseconds; empty where the run recorded no times.
+    pub channels: Vec<ChannelUse>,
     /// Warnings.
     pub notes: Vec<Diagnostic>,
 }

@@ -1,6 +1,7 @@
 //! Runs a workload.
 
 use super::aicpu::{Generated, ReadyAicpus};
+use super::channels;
 use super::codes;
 use super::declared::Declared;
 use super::declared_kernels::DeclaredKernels;
@@ -97,6 +98,10 @@ impl Launch {
             Declared::new(Arc::clone(kernels), registry, tensors, interruption, way.threads() as usize);
         tasks.whole_outs = options.whole_outs;
         tasks.record(inputs, options.recording);
+        let has_channels = module.workloads.iter().any(|workload| !workload.channels.is_empty());
+        if has_channels && (options.trace || schedule.policy.trace == Trace::Measured) {
+            tasks.note_slots();
+        }
         Ok(Launch { bindings, way, tasks, known: KnownRegions::default(), uses, notes })
     }
 
@@ -117,6 +122,7 @@ impl Launch {
             run_ns: 0,
             runtime,
             aicpus: None,
+            channels: Vec::new(),
             notes: self.notes.clone(),
         }
     }
@@ -152,7 +158,7 @@ impl Launch {
             }
         }
         outcome.unwritten = self.tasks.unwritten();
-        finish(outcome, started);
+        self.finish(outcome, started);
         Ok(())
     }
 
@@ -193,7 +199,7 @@ impl Launch {
         drop(sequential);
         outcome.unwritten = self.tasks.unwritten();
         outcome.runtime.tasks = kept.len() as u64;
-        finish(outcome, started);
+        self.finish(outcome, started);
         Ok(())
     }
 
@@ -226,8 +232,19 @@ impl Launch {
         outcome.runtime =
             ran.map_err(|failure| vec![faults::failed(module, failure, options.payload.as_ref(), source)])?;
         outcome.unwritten = self.tasks.unwritten();
-        finish(outcome, started);
+        self.finish(outcome, started);
         Ok(())
+    }
+
+    /// Puts what the runtime has counted where users look.
+    fn finish(&self, outcome: &mut WorkloadOutcome, started: Instant) {
+        outcome.run_ns = clock::nanos_since(started);
+        for (kernel, stats) in outcome.kernels.iter_mut().zip(&outcome.runtime.kernels) {
+            kernel.tasks = stats.tasks;
+            kernel.busy_ns = stats.busy_ns.unwrap_or(0);
+        }
+        let workload = (&self.tasks.kernels.module, &self.bindings);
+        outcome.channels = channels::of_run(workload, &outcome.runtime, &self.tasks.slots_read());
     }
 
     fn sequential<'a>(
@@ -237,15 +254,6 @@ impl Launch {
     ) -> Sequential<'a> {
         counts.fill(KernelStats::default());
         Sequential::new(&self.tasks, options.cancel.as_deref(), options.poll.as_deref(), counts)
-    }
-}
-
-/// Puts what the runtime has counted where users look.
-fn finish(outcome: &mut WorkloadOutcome, started: Instant) {
-    outcome.run_ns = clock::nanos_since(started);
-    for (kernel, stats) in outcome.kernels.iter_mut().zip(&outcome.runtime.kernels) {
-        kernel.tasks = stats.tasks;
-        kernel.busy_ns = stats.busy_ns.unwrap_or(0);
     }
 }
 
@@ -311,6 +319,7 @@ fn in_parallel(
             workers: config.threads,
             explicit: config.deps.takes_edges(),
             equal: EqualRegions::new(*regions),
+            tasks: 0,
         };
         expand(module, bindings, schedule, &mut sink).map(|_| ())
     });
@@ -424,6 +433,7 @@ impl LibraryLaunch {
             library_params: stats.params,
             schedule: lines(schedule, options),
             run_ns: stats.times.run,
+            channels: channels::of_run((module, bindings), &stats.runtime, &[]),
             runtime: stats.runtime,
             aicpus,
             notes,

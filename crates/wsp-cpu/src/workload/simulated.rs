@@ -10,7 +10,7 @@ use wsp_ir::workload::WorkloadModule;
 use wsp_kernel::Trap;
 use wsp_plan::cost::{self, Work};
 use wsp_plan::target::model::Model;
-use wsp_plan::workload::{Bindings, TaskRecord};
+use wsp_plan::workload::{Bindings, ChannelUse, TaskRecord};
 use wsp_runtime::simulate::Simulation;
 use wsp_runtime::{Failure, Stopped};
 
@@ -25,6 +25,8 @@ pub struct SimulatedWorkload {
     pub threads: u32,
     /// What AICPUs did, where tasks were theirs.
     pub aicpus: Option<SimulatedAicpus>,
+    /// What went through the channels of its pipelines, in cycles.
+    pub channels: Vec<ChannelUse>,
     /// Warnings.
     pub notes: Vec<Diagnostic>,
 }

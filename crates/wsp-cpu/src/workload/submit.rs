@@ -132,6 +132,8 @@ pub(crate) struct Streaming<'a, 's, 'r> {
     /// Whether tasks wait for what `after` names.
     pub(crate) explicit: bool,
     pub(crate) equal: EqualRegions,
+    /// Tasks so far.
+    pub(crate) tasks: u64,
 }
 
 /// The tasks that `after` names: ids of a run count tasks only, as ordinals do.
@@ -163,6 +165,7 @@ impl TaskSink for Streaming<'_, '_, '_> {
         if submitted.is_err() {
             self.declared.records.release(&mut self.numbers, number);
         }
+        self.tasks = task.ordinal + 1;
         submitted.map(|_| ()).map_err(StreamFault::Stopped)
     }
 
@@ -181,7 +184,7 @@ impl TaskSink for Streaming<'_, '_, '_> {
 
     fn slot(&mut self, slot: SlotId) -> Result<i64, StreamFault> {
         self.submitter.await_writers(&cell(self.declared.slot_tensor(slot)))?;
-        Ok(self.declared.slot(slot))
+        Ok(self.declared.read_slot(slot, self.tasks))
     }
 
     fn cancelled(&self) -> bool {

@@ -22,6 +22,7 @@ mod tile_integers;
 mod tile_words;
 mod windows;
 mod workload_aicpus;
+mod workload_channels;
 mod workload_first_reads;
 mod workload_kept;
 mod workload_library;

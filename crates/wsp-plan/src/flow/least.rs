@@ -1,33 +1,64 @@
-//! The smallest depths with which every process of a pipeline ends.
+//! The smallest depths with which every process of a pipeline ends, or with which none waits for slots in a way that makes it end later.
 
 use super::full;
 use crate::workload::Bindings;
+use crate::workload::expand::ChannelCount;
+use crate::workload::expand::probe::timed;
 use std::cell::Cell;
+use wsp_core::{ChannelId, WorkloadId};
 use wsp_ir::workload::WorkloadModule;
 use wsp_ordered::OrderedSet;
 
-/// Depths of the smallest sum, by workload; the first in the order of channels where several have it. None where no depths help, or the search
-/// takes too many looks.
+/// Depths by workload.
+type Depths = Vec<Vec<u32>>;
+
+/// Depths of the smallest sum with which every process ends. None where no depths help, or the search takes too many looks.
 ///
 /// In a deadlock each process waits for a token, or for a slot of a full channel. With other depths that are equal at all these full channels,
-/// and nowhere smaller, the same state is reached and still nothing goes on. So from the depths of a deadlock the search goes to those with
-/// one of its full channels deeper by 1, in the order of sums, and finds the smallest.
-pub(super) fn depths(
+/// and nowhere smaller, the same state is reached and still nothing goes on.
+pub(super) fn depths(module: &WorkloadModule, bindings: &Bindings, looks: &Cell<u32>) -> Option<Depths> {
+    search(bindings, &mut |depths| full(module, &bindings.with_depths(depths), looks))
+}
+
+/// Depths of the smallest sum with which all processes end as early as with channels that hold all tokens, where a process does one thing after the
+/// other and tasks take what their kernels cost. None where a kernel has no cost, and as [`depths`].
+///
+/// With other depths that are equal at all channels for whose slots a sender has waited, and nowhere smaller, everything happens at the same time.
+pub(super) fn throughput(
     module: &WorkloadModule,
     bindings: &Bindings,
+    counts: &[ChannelCount],
     looks: &Cell<u32>,
-) -> Option<Vec<Vec<u32>>> {
-    let none: Vec<Vec<u32>> = bindings.depths().iter().map(|of| vec![0; of.len()]).collect();
+) -> Option<Depths> {
+    let mut all: Depths = bindings.depths().to_vec();
+    for count in counts {
+        let most = u32::try_from(count.sent.max(1)).ok()?;
+        all[count.workload.index()][count.channel.index()] = most;
+    }
+    let best = timed(module, &bindings.with_depths(&all), looks)?.end.filter(|end| *end > 0)?;
+    search(bindings, &mut |depths| {
+        let found = timed(module, &bindings.with_depths(depths), looks)?;
+        Some(if found.end == Some(best) { Vec::new() } else { found.waited })
+    })
+}
+
+/// Depths of the smallest sum of which `wanting` says that no channel has to be deeper; the first in the order of channels where several have it. It
+/// tells the channels of which one has to be, in all depths that are nowhere smaller. None where that is none of them, or not known.
+fn search(
+    bindings: &Bindings,
+    wanting: &mut dyn FnMut(&Depths) -> Option<Vec<(WorkloadId, ChannelId)>>,
+) -> Option<Depths> {
+    let none: Depths = bindings.depths().iter().map(|of| vec![0; of.len()]).collect();
     let mut open = vec![(0u64, none)];
     let mut seen = OrderedSet::new();
-    // Few are open at once: each deadlock opens as many as it has full channels.
+    // Few are open at once: each opens as many as it has channels that may have to be deeper.
     while let Some(first) = (0..open.len()).min_by_key(|at| &open[*at]) {
         let (sum, depths) = open.swap_remove(first);
-        let full = full(module, &bindings.with_depths(&depths), looks)?;
-        if full.is_empty() {
+        let wanted = wanting(&depths)?;
+        if wanted.is_empty() {
             return Some(depths);
         }
-        for (workload, channel) in full {
+        for (workload, channel) in wanted {
             let mut deeper = depths.clone();
             deeper[workload.index()][channel.index()] += 1;
             if seen.insert(deeper.clone()) {

@@ -61,6 +61,9 @@ pub struct ChannelFlow {
     pub depth: Option<u32>,
     /// Its depth among those of the smallest sum with which every process ends.
     pub least: Option<u32>,
+    /// Its depth among those of the smallest sum with which all processes end as early as with channels that hold all tokens, where each does one thing
+    /// after the other and every kernel has a cost.
+    pub throughput: Option<u32>,
 }
 
 /// Whether the processes of all pipelines end.
@@ -100,7 +103,11 @@ pub fn flow(module: &WorkloadModule, set: &[(String, ParamValue)]) -> Option<Flo
         }
     };
     let ended = matches!(found.verdict, Verdict::Ends);
-    let least = if is_determinate(&reduced) { least::depths(&reduced, &bindings, &looks) } else { None };
+    let is_determinate = is_determinate(&reduced);
+    let least = if is_determinate { least::depths(&reduced, &bindings, &looks) } else { None };
+    // What tasks cost is known where everything is.
+    let whole = bind(module, set, &OrderedMap::new()).ok().filter(|_| ended && is_determinate);
+    let throughput = whole.and_then(|bindings| least::throughput(module, &bindings, &counts, &looks));
     for pipeline in &mut found.pipelines {
         for channel in &mut pipeline.channels {
             let (workload, id) = (pipeline.workload, channel.channel);
@@ -108,6 +115,7 @@ pub fn flow(module: &WorkloadModule, set: &[(String, ParamValue)]) -> Option<Flo
             let rates = [&channel.sends, &channel.consumes].map(Option::as_ref);
             channel.once = rates.map(|rate| bindings.evaluate(&reduced, rate?, &[]).ok());
             channel.least = least.as_ref().map(|least| least[workload.index()][id.index()]);
+            channel.throughput = throughput.as_ref().map(|depths| depths[workload.index()][id.index()]);
             let count = counts.iter().find(|count| (count.workload, count.channel) == (workload, id));
             channel.counted = count.filter(|_| ended).map(|count| (count.sent, count.consumed));
         }
@@ -186,8 +194,9 @@ impl ChannelFlow {
         let (sent, consumed) = (self.counted.map(|of| of.0), self.counted.map(|of| of.1));
         let depth = self.depth.map_or(print_expr(module, &channel.depth), |depth| depth.to_string());
         let least = self.least.map_or(String::new(), |least| format!(", at least {least}"));
+        let throughput = self.throughput.map_or(String::new(), |depth| format!(", throughput from {depth}"));
         format!(
-            "  {}: {} sent, {} consumed, depth {depth}{least}",
+            "  {}: {} sent, {} consumed, depth {depth}{least}{throughput}",
             channel.name,
             rate(&self.sends, sent, 0),
             rate(&self.consumes, consumed, 1)
@@ -233,6 +242,7 @@ fn channels(module: &WorkloadModule, workload: WorkloadId, processes: &[Process]
         once: [None; 2],
         depth: None,
         least: None,
+        throughput: None,
     };
     used.map(flow).collect()
 }

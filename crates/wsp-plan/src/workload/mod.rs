@@ -21,10 +21,13 @@ mod schedule;
 mod takes;
 mod tensor_set;
 
-pub use bind::{Bindings, bind};
+pub use bind::{Bindings, bind, set_defaults};
 pub use count::count;
 pub use eval::constant;
-pub use expand::{Dispatched, ExpandError, ExpandStats, Placement, TaskRecord, TaskSink, expand};
+pub use expand::{
+    ChannelUse, Dispatched, ExpandError, ExpandStats, Placement, SpanOfTask, TaskRecord, TaskSink, channels,
+    expand,
+};
 pub use link::{Functions, Named, modes, named};
 pub use plan::{WorkloadLibrary, WorkloadPlan};
 pub use schedule::{LoweredSchedule, ScheduleLine, check_schedule, lower_schedule};

@@ -240,3 +240,108 @@ fn lines_say_what_one_run_sends_and_what_all_do() {
         "the argument has no name outside"
     );
 }
+
+/// Stages over tiles, one behind the other, with the cost of each task.
+struct Line {
+    /// By stage and tile.
+    costs: Vec<Vec<u64>>,
+}
+
+impl Line {
+    fn random(rng: &mut Rng) -> Line {
+        let (stages, tiles) = (rng.below(2) + 2, rng.below(6) + 2);
+        let cost = |rng: &mut Rng| if rng.one_in(3) { 30 + rng.below(40) } else { 1 + rng.below(9) };
+        Line { costs: (0..stages).map(|_| (0..tiles).map(|_| cost(rng)).collect()).collect() }
+    }
+
+    fn text(&self) -> String {
+        let (stages, tiles) = (self.costs.len(), self.costs[0].len());
+        let all: Vec<String> = self.costs.iter().flatten().map(u64::to_string).collect();
+        let mut text = format!("table cost = [{}]; kernel k(c) cost c;\nworkload main {{\n", all.join(", "));
+        (1..stages).for_each(|channel| text += &format!("channel c{channel}[9]; "));
+        text += "pipeline {\n";
+        for stage in 0..stages {
+            let mut body = format!("k(cost[{} + t]);", stage * tiles);
+            if stage + 1 < stages {
+                body = format!("send c{} as d {{ {body} }}", stage + 1);
+            }
+            if stage > 0 {
+                body = format!("consume c{stage} as s {{ {body} }}");
+            }
+            text += &format!("process p{stage} {{ parallel for t in 0..{tiles} {{ {body} }} }}\n");
+        }
+        text + "} }\n"
+    }
+
+    /// When the last stage is done, with these depths.
+    fn end(&self, depths: &[u32]) -> u64 {
+        let (stages, tiles) = (self.costs.len(), self.costs[0].len());
+        let mut clocks = vec![0; stages];
+        // When the slot of each token was freed, by channel.
+        let mut freed: Vec<Vec<u64>> = vec![Vec::new(); stages];
+        for tile in 0..tiles {
+            let (mut there, mut taken, mut ends) = (0, vec![0; stages], vec![0; stages]);
+            for stage in 0..stages {
+                taken[stage] = clocks[stage].max(there);
+                let slots = depths.get(stage).map(|depth| *depth.max(&1) as usize);
+                let free = slots
+                    .and_then(|slots| tile.checked_sub(slots))
+                    .map_or(0, |before| freed[stage + 1][before]);
+                ends[stage] = taken[stage].max(free) + self.costs[stage][tile];
+                there = ends[stage];
+            }
+            for stage in 0..stages {
+                // With a depth of 0 the next stage has to take the token first.
+                let met = if depths.get(stage) == Some(&0) { taken[stage + 1] } else { 0 };
+                clocks[stage] = ends[stage].max(met);
+                freed[stage].push(clocks[stage]);
+            }
+        }
+        clocks.into_iter().max().unwrap_or(0)
+    }
+
+    /// The least sum of depths up to `most` with which it is done as early as with any.
+    fn least(&self, most: u32) -> Option<u32> {
+        let channels = self.costs.len() - 1;
+        let best = self.end(&vec![self.costs[0].len() as u32; channels]);
+        let mut depths = vec![0; channels];
+        let mut least = None;
+        loop {
+            let sum: u32 = depths.iter().sum();
+            if least.is_none_or(|least| sum < least) && self.end(&depths) == best {
+                least = Some(sum);
+            }
+            let Some(next) = depths.iter().position(|depth| *depth < most) else { return least };
+            depths[next] += 1;
+            depths[..next].fill(0);
+        }
+    }
+}
+
+#[test]
+fn depths_for_the_throughput_of_any_are_those_of_brute_force() {
+    let mut rng = Rng::new(0x7A57);
+    let mut deepest = 0;
+    for _ in 0..400 {
+        let line = Line::random(&mut rng);
+        let found = flow_of(&line.text(), &[]);
+        let depths: Option<Vec<u32>> =
+            found.pipelines[0].channels.iter().map(|channel| channel.throughput).collect();
+        let depths = depths.unwrap_or_else(|| panic!("{:?} of\n{}", found.verdict, line.text()));
+        assert_eq!(Some(depths.iter().sum()), line.least(8), "{depths:?} of\n{}", line.text());
+        assert_eq!(line.end(&depths), line.end(&[9, 9]), "{depths:?} of\n{}", line.text());
+        deepest = deepest.max(depths.into_iter().max().unwrap_or(0));
+    }
+    assert!(deepest >= 3, "{deepest}");
+}
+
+#[test]
+fn two_slots_overlap_a_stage_with_the_next() {
+    let source = "param n = 4; kernel load() cost 10; kernel work() cost 30; workload main { channel c[1]; pipeline {
+        process p { parallel for i in 0..n { send c as s { load(); } } } process q { parallel for i in 0..n { consume c as s { work(); } } } } }";
+    let module = module(source);
+    let lines = flow(&module, &[]).expect("a pipeline").lines(&module, |_| 1);
+    assert_eq!(lines[1], "  c: n = 4 sent, n = 4 consumed, depth 1, at least 0, throughput from 2");
+    let unknown = source.replace(" cost 30", "");
+    assert_eq!(flow_of(&unknown, &[]).pipelines[0].channels[0].throughput, None, "a kernel has no cost");
+}

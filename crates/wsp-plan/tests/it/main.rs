@@ -9,6 +9,7 @@ mod expected_accesses;
 mod flow;
 mod lowering;
 mod models;
+mod pipelines_by_data;
 mod ptow_differential;
 mod ptow_expand;
 mod ptow_limits;

@@ -4,6 +4,7 @@
 use crate::ptow_support::schedules::random_schedule;
 use crate::ptow_support::{Expected, Given, Way, compare, fault_after, is_of_task, on_aicpus, on_host};
 use crate::randomised::cases;
+use crate::workload_support::copies::Copies;
 use crate::workload_support::pipelines::pipeline;
 use crate::workload_support::random::{Rng, random_module, random_pipelines};
 use crate::workload_support::{self, Record, bound, module, schedule, try_bind};
@@ -169,8 +170,37 @@ fn made_up_pipelines_agree_on_one_to_eight_aicpus() {
         assert!(agree(&module, &bindings, &schedule, aicpus, seed), "seed {seed} fits a program");
         stuck += u64::from(on_host(&module, &bindings, &schedule, false, seed).is_deadlock());
     }
-    println!("{stuck} cannot go on");
+    println!("{} made-up pipelines, {stuck} of them cannot go on", cases(600));
     assert!((cases(600) / 5..cases(600) * 4 / 5).contains(&stuck), "{stuck} cannot go on");
+}
+
+/// Copies of processes and what they are written out, on the host and on so many AICPUs.
+#[test]
+fn copies_of_processes_are_those_that_are_written_out() {
+    let (mut rng, mut stuck) = (Rng::new(0xC0B1), 0);
+    for seed in 0..cases(300) {
+        let copies = Copies::random(&mut rng);
+        let [short, long] = [false, true].map(|is_written_out| module(&copies.text(is_written_out)));
+        let bindings = [&short, &long].map(|module| bound(module, &[]));
+        let of = |module, bindings| on_host(module, bindings, &LoweredSchedule::default(), false, seed);
+        let (ours, theirs) = (of(&short, &bindings[0]), of(&long, &bindings[1]));
+        assert_eq!(ours.tasks, theirs.tasks, "{}", copies.text(false));
+        let said = |expected: &Expected| {
+            expected.fault.as_ref().map(|found| {
+                let labels = found.labels.iter().map(|label| label.text.replace('[', "_").replace(']', ""));
+                (found.code, labels.collect::<Vec<_>>())
+            })
+        };
+        assert_eq!(said(&ours), said(&theirs), "{}", copies.text(false));
+        let aicpus = [1, 2, 3, 5, 8][(seed % 5) as usize];
+        assert!(
+            agree(&short, &bindings[0], &LoweredSchedule::default(), aicpus, seed),
+            "seed {seed} fits a program"
+        );
+        stuck += u64::from(ours.is_deadlock());
+    }
+    println!("{} pipelines of copies, {stuck} of them cannot go on", cases(300));
+    assert!((cases(300) / 8..cases(300) * 7 / 8).contains(&stuck), "{stuck} cannot go on");
 }
 
 #[test]

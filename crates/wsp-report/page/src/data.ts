@@ -23,6 +23,18 @@ interface Span {
   end: number;
 }
 
+/** What went through a channel of a pipeline, between two processes. */
+interface Channel {
+  name: string;
+  sender: string;
+  receiver: string;
+  depth: number;
+  tokens: number;
+  fullest: number;
+  senderWaited: number;
+  receiverWaited: number;
+}
+
 /** What stands before the columns. */
 interface Head {
   name: string;
@@ -36,6 +48,7 @@ interface Head {
   allEdges: boolean;
   tasks: number;
   spans: Span[];
+  channels: Channel[];
   /** Names and lengths, and how many planes are not all 0. */
   columns: [string, number, number][];
 }

@@ -47,7 +47,7 @@ export function overview(traces: Trace[]): HTMLElement[] {
   });
 }
 
-/** Critical path, waits, loads and kernels of a trace. */
+/** Critical path, waits, loads and channels of a trace. */
 export function sections(trace: Trace, name: string, select: (place: number) => void): HTMLElement[] {
   const time = (value: number): string => shown(value, trace.clock);
   const path = criticalPath(trace);
@@ -70,12 +70,18 @@ export function sections(trace: Trace, name: string, select: (place: number) => 
   const seen = [true, false].flatMap((hasTasks) => rows.filter((load) => load.tasks > 0 === hasTasks).slice(0, MOST_ROWS));
   const load = seen.map((sum) =>
     [trace.rows[sum.of]![1], sum.tasks > 0 ? many(sum.tasks) : "", percent(sum.time, trace.end), bar(trace.end > 0 ? sum.time / trace.end : 0)]);
+  const channels = trace.channels.slice(0, MOST_ROWS).map((of) =>
+    [of.name, `${of.sender} to ${of.receiver}`, many(of.tokens), `${many(of.fullest)} of ${many(of.depth)}`, time(of.senderWaited), time(of.receiverWaited)]);
+  const others = trace.channels.length > channels.length ? [`and ${counted(trace.channels.length - channels.length, "channel")} more`] : [];
   const more = rows.length > seen.length ? [`and ${counted(rows.length - seen.length, "row")} more`] : [];
   return [
     section(`Critical path${name}`, element("p", {}, `${counted(path.length, "task")}, ${time(busy)} of ${time(trace.end)} in ${path.length === 1 ? "it" : "them"}; `, last),
       table(["kernel", "tasks", "time", ""], critical)),
     section(`Waits by cause${name}`, table(["cause", "tasks", "waited", ""], causes)),
     section(`Load${name}`, table(["row", "tasks", "busy", ""], load), ...more),
+    ...(channels.length > 0
+      ? [section(`Channels${name}`, table(["channel", "", "tokens", "slots in use", "sender waited", "receiver waited"], channels), ...others)]
+      : []),
   ];
 }
 

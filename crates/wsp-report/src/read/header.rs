@@ -3,8 +3,9 @@
 use super::{Fault, Found, MAX_TASKS};
 use crate::write::{Edges, VERSION};
 use rustc_hash::FxHashMap;
+use wsp_core::ChannelFigures;
 use wsp_runtime::clock::Clock;
-use wsp_runtime::timeline::{Machine, Work};
+use wsp_runtime::timeline::{Channel, Machine, Work};
 
 /// The labels of a file, read.
 #[derive(Default)]
@@ -18,6 +19,7 @@ pub(super) struct Header {
     pub(super) machine: Option<Machine>,
     /// Work by the name of a kernel.
     pub(super) work: FxHashMap<String, Work>,
+    pub(super) channels: Vec<Channel>,
 }
 
 impl Header {
@@ -49,6 +51,10 @@ impl Header {
                 Some((kernel, work)) => drop(self.work.insert(kernel, work)),
                 None => return false,
             },
+            _ if name.starts_with("channel") => match channel(value) {
+                Some(channel) => self.channels.push(channel),
+                None => return false,
+            },
             _ => return false,
         }
         true
@@ -72,6 +78,18 @@ fn machine(value: &str) -> Option<Machine> {
     let mut number = || parts.next()?.parse().ok();
     let [hz, operations, bytes] = [number()?, number()?, number()?];
     Some(Machine { name: parts.next()?.to_owned(), hz, operations, bytes })
+}
+
+fn channel(value: &str) -> Option<Channel> {
+    let mut parts = value.splitn(6, ' ');
+    let mut number = || parts.next()?.parse().ok();
+    let [depth, tokens, fullest, sender_waited, receiver_waited] =
+        [number()?, number()?, number()?, number()?, number()?];
+    let depth = u32::try_from(depth).ok()?;
+    let figures = ChannelFigures { depth, tokens, fullest, sender_waited, receiver_waited };
+    let mut names = parts.next()?.splitn(3, '\t').map(str::to_owned);
+    let ends = [names.next()?, names.next()?];
+    Some(Channel { name: names.next()?, ends, figures, levels: Vec::new() })
 }
 
 fn work(value: &str) -> Option<(String, Work)> {

@@ -233,6 +233,10 @@ impl<'a> Reader<'a> {
                 event.named = own.string()?;
                 return Ok(());
             }
+            // Levels of channels are for viewers: their figures are labels.
+            if event.phase == "C" {
+                return own.number().map(drop);
+            }
             let Some(name) = NAMES.iter().position(|name| *name == key) else {
                 return own.bad("an argument that is not known");
             };
@@ -286,6 +290,7 @@ impl<'a> Reader<'a> {
                     Some(_) => self.bad("a row that is there twice"),
                 }
             }
+            ("C", _) => Ok(()),
             ("X", name) => {
                 let Some(&row) = self.rows.get(&(event.process, event.row)) else {
                     return self.bad("a task on no row");

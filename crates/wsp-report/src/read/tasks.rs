@@ -238,6 +238,7 @@ impl Tasks {
             indices,
             before,
             details,
+            channels: header.channels,
             about,
             ..timeline
         })

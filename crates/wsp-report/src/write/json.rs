@@ -28,14 +28,16 @@ impl<'o> Json<'o> {
         let name = clock.name();
         write!(out, "{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"clock\":\"{name}\"")?;
         let mut json = Json { out, clock, rows: Vec::new(), comma: "" };
-        let mut work = 0;
+        let mut counts = [0; 2];
         for (name, value) in &labels {
             // A name stands once in an object.
-            match *name {
-                "work" => write!(json.out, ",\"work{work}\":")?,
-                name => write!(json.out, ",\"{name}\":")?,
+            match ["work", "channel"].iter().position(|of| of == name) {
+                Some(of) => {
+                    write!(json.out, ",\"{name}{}\":", counts[of])?;
+                    counts[of] += 1;
+                }
+                None => write!(json.out, ",\"{name}\":")?,
             }
-            work += usize::from(*name == "work");
             json.string(value)?;
         }
         json.out.write_all(b"},\"traceEvents\":[")?;
@@ -122,7 +124,20 @@ impl Writer for Json<'_> {
         self.out.write_all(b"}}")
     }
 
-    fn counter(&mut self, _: u32, _: &str, _: &mut dyn Iterator<Item = (u64, u64)>) -> io::Result<()> {
+    fn counter(
+        &mut self,
+        process: u32,
+        name: &str,
+        values: &mut dyn Iterator<Item = (u64, u64)>,
+    ) -> io::Result<()> {
+        for (at, value) in values {
+            self.next()?;
+            self.out.write_all(b"{\"name\":")?;
+            self.string(&name)?;
+            write!(self.out, ",\"ph\":\"C\",\"pid\":{process},\"ts\":")?;
+            self.time(at)?;
+            write!(self.out, ",\"args\":{{\"slots\":{value}}}}}")?;
+        }
         Ok(())
     }
 

@@ -9,7 +9,7 @@ mod wire;
 use json::Json;
 use perfetto::Perfetto;
 use std::io;
-use wsp_core::WhyLate;
+use wsp_core::{ChannelFigures, WhyLate};
 use wsp_ordered::Arrange as _;
 use wsp_runtime::timeline::{About, Detail, Lists, Row, Span, Timeline};
 
@@ -89,7 +89,7 @@ trait Writer {
     fn process(&mut self, process: u32, name: &str) -> io::Result<()>;
     fn row(&mut self, place: u32, row: &Row) -> io::Result<()>;
     fn slice(&mut self, slice: &Slice<'_>) -> io::Result<()>;
-    /// The moments at which a number of a process changed, ascending, with what it was from then on.
+    /// The moments at which a number of a process changed, ascending, with what it was from then on. Comes after all slices.
     fn counter(
         &mut self,
         process: u32,
@@ -130,6 +130,12 @@ fn labels(timeline: &Timeline, edges: Edges) -> Vec<(&'static str, String)> {
     for (kernel, work) in timeline.kernels.iter().zip(work) {
         labels.extend(work.map(|of| ("work", format!("{} {} {kernel}", of.operations, of.bytes))));
     }
+    labels.extend(timeline.channels.iter().map(|of| {
+        let ChannelFigures { depth, tokens, fullest, sender_waited, receiver_waited } = of.figures;
+        let numbers = format!("{depth} {tokens} {fullest} {sender_waited} {receiver_waited}");
+        let [from, to] = &of.ends;
+        ("channel", format!("{numbers} {from}\t{to}\t{}", of.name))
+    }));
     labels
 }
 
@@ -164,6 +170,9 @@ impl Written<'_> {
         }
         if out.is_by_row() {
             self.write_counters(out)?;
+        }
+        for channel in &self.channels {
+            out.counter(0, &format!("slots of {}", channel.name), &mut channel.levels.iter().copied())?;
         }
         out.end()
     }

@@ -6,7 +6,7 @@ use std::io;
 use wsp_core::{KernelId, TaskId};
 use wsp_report::{Edges, Form, write_trace};
 use wsp_runtime::simulate::{SimGraphBuilder, SimTaskSpec, simulate};
-use wsp_runtime::timeline::{Heading, RunFacts, Timeline};
+use wsp_runtime::timeline::{Channel, Heading, RunFacts, Timeline};
 use wsp_runtime::{RunConfig, TaskTrace};
 
 /// A JSON value; numbers keep their text.
@@ -198,6 +198,22 @@ fn a_measured_run_is_exported_with_its_nanoseconds() {
     assert_eq!([events[1].word("ts"), events[1].word("dur")], ["0.005", "1000001.995"]);
     let before = Json::List(vec![Json::Word("0".into()), Json::Word("3".into())]);
     assert_eq!(events[1].get("args").get("before"), &before);
+}
+
+#[test]
+fn each_channel_has_events_of_its_slots() {
+    let mut timeline = measured("k", &[trace(0, 0, 1000, 2500, &[])]);
+    timeline.channels =
+        vec![Channel { name: "c".to_owned(), levels: vec![(1, 1), (2500, 0)], ..Channel::default() }];
+    let text = String::from_utf8(json(&timeline)).unwrap();
+    let counted: Vec<&str> = text.lines().filter(|line| line.contains("\"ph\":\"C\"")).collect();
+    assert_eq!(
+        counted,
+        [
+            "{\"name\":\"slots of c\",\"ph\":\"C\",\"pid\":0,\"ts\":0.001,\"args\":{\"slots\":1}},",
+            "{\"name\":\"slots of c\",\"ph\":\"C\",\"pid\":0,\"ts\":2.500,\"args\":{\"slots\":0}}",
+        ]
+    );
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::io::Read as _;
 use wsp_core::{KernelId, TaskId, WhyLate};
 use wsp_report::{Edges, Form, write_trace};
 use wsp_runtime::clock::Clock;
-use wsp_runtime::timeline::{About, Lists, Row, TaskRecord, Timeline};
+use wsp_runtime::timeline::{About, Channel, Lists, Row, TaskRecord, Timeline};
 
 /// The value of a field.
 #[derive(Clone, PartialEq, Debug)]
@@ -244,6 +244,7 @@ pub(crate) fn timeline(tasks: u32, workers: u32, clock: Clock) -> Timeline {
         indices: Lists::default(),
         details: Vec::new(),
         spans: Vec::new(),
+        channels: Vec::new(),
         about: About::default(),
     };
     for task in 0..tasks {
@@ -356,6 +357,16 @@ fn a_trace_holds_every_task_edge_and_counter_once() {
         check(&timeline(tasks, workers, Clock::Nanoseconds), Edges::Last);
         check(&timeline(tasks, workers, Clock::Cycles), Edges::All);
     }
+}
+
+#[test]
+fn each_channel_has_a_counter_of_its_slots() {
+    let mut timeline = timeline(9, 2, Clock::Cycles);
+    let levels = vec![(3, 1), (10, 2), (40, 0)];
+    timeline.channels = vec![Channel { name: "c".to_owned(), levels, ..Channel::default() }];
+    let read = read(&written(&timeline, Edges::Last));
+    let found: Vec<_> = read.counters.values().filter(|(name, _)| name == "slots of c").collect();
+    assert_eq!(found, [&("slots of c".to_owned(), vec![(3000, 1), (10_000, 2), (40_000, 0)])]);
 }
 
 #[test]

@@ -2,10 +2,10 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
 use crate::perfetto::timeline;
-use wsp_core::{KernelId, TaskId, WhyLate};
+use wsp_core::{ChannelFigures, KernelId, TaskId, WhyLate};
 use wsp_report::{Edges, Form, MAX_TASKS, read, write_trace};
 use wsp_runtime::clock::Clock;
-use wsp_runtime::timeline::{About, Detail, Machine, Row, Span, Timeline, Work};
+use wsp_runtime::timeline::{About, Channel, Detail, Machine, Row, Span, Timeline, Work};
 
 /// A timeline with all that one can have.
 fn whole(tasks: u32, clock: Clock) -> Timeline {
@@ -14,6 +14,13 @@ fn whole(tasks: u32, clock: Clock) -> Timeline {
     timeline.about.work = vec![Some(Work { operations: 7, bytes: 12 }), None, Some(Work::default())];
     timeline.about.machine =
         Some(Machine { name: "a model".to_owned(), hz: 1_850_000_000, operations: 9, bytes: 10 });
+    let figures =
+        ChannelFigures { depth: 2, tokens: 9, fullest: 1, sender_waited: u64::MAX, receiver_waited: 7 };
+    let ends = ["p 0".to_owned(), String::new()];
+    timeline.channels = vec![
+        Channel { name: "parts[0]".to_owned(), ends, figures, levels: vec![(1, 1), (5, 0)] },
+        Channel { name: "c".to_owned(), ..Channel::default() },
+    ];
     timeline.rows.push(Row { process: 1, number: 1_000_000, name: "stream 0".to_owned() });
     timeline.spans.push(Span {
         row: 5,
@@ -50,6 +57,11 @@ fn same(read: &Timeline, written: &Timeline, edges: Edges) {
     assert_eq!((read.about.key, &read.about.machine), (written.about.key, &written.about.machine));
     assert_eq!((&read.spans, &read.details), (&written.spans, &written.details));
     assert_eq!(read.tasks.len(), written.tasks.len());
+    // Levels are for viewers.
+    let figures = |of: &Timeline| {
+        of.channels.iter().map(|of| (of.name.clone(), of.ends.clone(), of.figures)).collect::<Vec<_>>()
+    };
+    assert_eq!(figures(read), figures(written));
     for (at, (one, other)) in read.tasks.iter().zip(&written.tasks).enumerate() {
         let mut one = *one;
         one.kernel = other.kernel;

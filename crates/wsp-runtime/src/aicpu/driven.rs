@@ -454,6 +454,6 @@ impl Emit for Emitter<'_> {
             let queue = &self.shared.queues[usize::from(writer.aicpu)];
             queue.slot(writer.slot).registration.is_complete(writer.generation)
         };
-        Ok(writers.iter().all(is_complete).then(|| self.slots.value(slot)))
+        Ok(writers.iter().all(is_complete).then(|| self.slots.value(slot, ordinal)))
     }
 }

@@ -212,8 +212,9 @@ pub trait Slots: Sync {
     /// The region that a slot's writers write; nothing if there is no such slot.
     fn region(&self, slot: SlotId) -> Option<Region>;
 
-    /// Its value at this moment. Called when the tasks that should have written it are complete, and no other runs.
-    fn value(&self, slot: SlotId) -> i64;
+    /// Its value at this moment, for the task of an ordinal and those behind it. Called when the tasks that should have written it are complete,
+    /// and no other runs.
+    fn value(&self, slot: SlotId, ordinal: u64) -> i64;
 }
 
 /// For programs that read no computed value.
@@ -225,7 +226,7 @@ impl Slots for NoSlots {
         None
     }
 
-    fn value(&self, _: SlotId) -> i64 {
+    fn value(&self, _: SlotId, _: u64) -> i64 {
         0
     }
 }

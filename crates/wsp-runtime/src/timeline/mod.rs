@@ -5,6 +5,7 @@
 //! read the clock twice per task and nothing else.
 
 mod about;
+mod channel;
 mod launches;
 mod lists;
 mod path;
@@ -13,6 +14,7 @@ mod simulated;
 mod why;
 
 pub use about::{About, Machine, Work};
+pub use channel::Channel;
 pub use launches::STREAM_ROWS;
 pub use lists::Lists;
 pub use path::{PathOfRun, Waits};
@@ -83,6 +85,8 @@ pub struct Timeline {
     pub details: Vec<Vec<(&'static str, Detail)>>,
     /// What else took time.
     pub spans: Vec<Span>,
+    /// What went through channels of pipelines.
+    pub channels: Vec<Channel>,
     /// What is known of the program and of the machine.
     pub about: About,
 }
@@ -111,6 +115,7 @@ impl Heading {
             indices: Lists::default(),
             details: Vec::new(),
             spans: Vec::new(),
+            channels: Vec::new(),
             about: About::default(),
         }
     }

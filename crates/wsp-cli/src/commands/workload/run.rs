@@ -58,6 +58,9 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
     let Given { args: of_run, begin, sources } = arrays(&source, &plan, args, set)?;
     let replay = replay::order(session, args, key_of_workload(&source.module))?;
     let mut options = RunOptions { replay, ..options(args, begin, recording) };
+    // What went through channels is told by when tasks ran.
+    let has_channels = source.module.workloads.iter().any(|workload| !workload.channels.is_empty());
+    options.trace |= has_channels && !is_virtual && plan.options.target == CPU_SIM;
     if plan.options.target != CPU_SIM {
         let host = ("--expand host", args.expand == Some(Expand::Host));
         refuse(&[host], "is for `cpu_sim`: AICPUs generate the tasks of a package")
@@ -117,6 +120,7 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
                 schedule_lines: outcome.schedule_lines.clone(),
                 kernels: outcome.kernels.clone(),
                 time: outcome.time.clone(),
+                channels: outcome.channels(),
                 check,
                 findings,
                 cache: cached.as_ref().map(CachedPlan::statistics),
@@ -254,20 +258,39 @@ pub(in crate::commands) fn planned(
     schedule: Option<&str>,
     target: Option<&'static Target>,
 ) -> Result<Planned, Vec<Diagnostic>> {
-    if set.iter().any(|setting| matches!(setting, Setting::Layout(_))) {
-        return Err(vec![
-            refused("--set kv_layout=…", "is for `.pto` programs")
-                .note("the pages of a workload's caches lie as NHD: page, token, head, element"),
-        ]);
-    }
+    refuse_layout(set)?;
     let (set, max_blocks) = settings(source, set);
     let plan = plan(source, schedule, max_blocks, target.unwrap_or(CPU_SIM))?;
     if max_blocks.is_some() && !plan.reads_max_blocks() {
-        return Err(vec![
-            unread_value("max_blocks").note("no kernel that tasks call asks for the number of cores"),
-        ]);
+        return Err(vec![unread_max_blocks()]);
     }
     Ok((plan, set))
+}
+
+/// Gives parameters of a workload these values by default; the cores of the machine model that kernels of a used file see.
+///
+/// # Errors
+/// Settings that it does not take.
+pub(super) fn set_defaults(source: &mut Source, set: &[Setting]) -> Result<Option<u32>, Vec<Diagnostic>> {
+    refuse_layout(set)?;
+    let (set, max_blocks) = settings(source, set);
+    wsp_plan::workload::set_defaults(&mut source.module, &set)?;
+    Ok(max_blocks)
+}
+
+/// A number of cores that no kernel asks for.
+pub(super) fn unread_max_blocks() -> Diagnostic {
+    unread_value("max_blocks").note("no kernel that tasks call asks for the number of cores")
+}
+
+fn refuse_layout(set: &[Setting]) -> Result<(), Vec<Diagnostic>> {
+    if !set.iter().any(|setting| matches!(setting, Setting::Layout(_))) {
+        return Ok(());
+    }
+    Err(vec![
+        refused("--set kv_layout=…", "is for `.pto` programs")
+            .note("the pages of a workload's caches lie as NHD: page, token, head, element"),
+    ])
 }
 
 /// Values of parameters, and the cores of the machine model that kernels of a used file see.

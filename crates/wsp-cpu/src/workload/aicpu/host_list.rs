@@ -108,7 +108,11 @@ impl TaskSink for Collecting<'_, '_> {
 
     fn slot(&mut self, slot: SlotId) -> Result<i64, NoList> {
         let tensor = self.slot_tensors.get(slot.index()).ok_or(NoList::Computed(slot))?;
-        if self.written.contains(tensor) { Err(NoList::Computed(slot)) } else { Ok(self.slots.value(slot)) }
+        if self.written.contains(tensor) {
+            Err(NoList::Computed(slot))
+        } else {
+            Ok(self.slots.value(slot, self.list.tasks))
+        }
     }
 
     fn cancelled(&self) -> bool {

@@ -113,7 +113,8 @@ label of another workload, or a kernel's parameter that does not exist. Handles 
         "\
 A channel belongs to one pipeline. In it one process sends to the channel and one consumes from it, so that the order of its
 tokens does not depend on whose turn it is; the process that sends may close it, once, behind its last `send`. Its depth is at
-least 0. A `select` over channels has an arm for each.";
+least 0. A `select` over channels has an arm for each. What takes tokens until a channel is closed may send to it where it closes it, too: else it
+would never end.";
     pub(in crate::workload) PROCESS = 790, "place of a pipeline, `send`, `consume` or `close`",
         "\
 `send`, `consume` and `close` stand in a process of a pipeline, and a process holds no pipeline of its own, nor calls a workload that

@@ -5,6 +5,8 @@ mod channels;
 mod names;
 mod tensors;
 
+pub use names::set_defaults;
+
 use super::codes;
 use super::eval::{Closed, Given, Halt, NotClosed, Values, count, eval};
 use crate::ParamValue;

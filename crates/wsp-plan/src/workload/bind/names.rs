@@ -30,6 +30,24 @@ pub(super) fn given(
     if found.is_empty() { Ok(values) } else { Err(found) }
 }
 
+/// Gives parameters these values by default.
+///
+/// # Errors
+/// Names that the module does not have, and values that are no 64-bit integers.
+pub fn set_defaults(
+    module: &mut WorkloadModule,
+    set: &[(String, ParamValue)],
+) -> Result<(), Vec<Diagnostic>> {
+    let mut found = Vec::new();
+    for (name, value) in set {
+        match param_value(module, name, *value) {
+            Ok((index, value)) => module.params[index].source = ParamSource::Set(Some(value.into())),
+            Err(diagnostic) => found.push(*diagnostic),
+        }
+    }
+    if found.is_empty() { Ok(()) } else { Err(found) }
+}
+
 /// The index and value of one `--set`.
 fn param_value(
     module: &WorkloadModule,

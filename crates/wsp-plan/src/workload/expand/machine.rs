@@ -62,12 +62,12 @@ pub(super) struct Machine<'p, 'm> {
     pub(super) indices: Vec<i64>,
     after: Vec<u64>,
     /// Of the pipeline under way: whose turn it is.
-    pub(super) turns: Turns,
+    pub(super) turns: Turns<'p>,
     /// Whether some register has been outside the bound of forms.
     wide: bool,
     fuel: u32,
     steps: u64,
-    ordinal: u64,
+    pub(super) ordinal: u64,
     pub(super) stats: ExpandStats,
 }
 

@@ -20,11 +20,13 @@ mod program;
 mod scope;
 pub(crate) mod sink;
 mod turns;
+mod watch;
 
 use super::schedule::LoweredSchedule;
 pub use super::schedule::{Dispatched, Placement};
 use super::{Bindings, fault};
 use sink::Behind;
+pub use watch::{ChannelUse, SpanOfTask, channels};
 use wsp_core::{ChannelId, KernelId, Region, SlotId, WorkloadId};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::{Task, WorkloadModule};

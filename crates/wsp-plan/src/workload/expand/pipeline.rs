@@ -37,6 +37,9 @@ impl Machine<'_, '_> {
         }
         (turns.pipeline, turns.current, turns.around) = (id, processes.start, self.path.len());
         (turns.live, turns.stuck) = (processes.len() as u32, 0);
+        if let Some(watch) = &mut turns.watch {
+            watch.enter(self.ordinal, processes.clone(), pipeline.channels.clone());
+        }
         turns.processes[processes.start as usize].pc
     }
 
@@ -47,6 +50,10 @@ impl Machine<'_, '_> {
         turns.live -= 1;
         turns.processes[turns.current as usize].ended = true;
         if turns.live == 0 {
+            if let Some(watch) = &mut turns.watch {
+                let pipeline = &self.program.pipelines[turns.pipeline as usize];
+                watch.leave(self.ordinal, pipeline.processes.clone(), pipeline.channels.clone());
+            }
             return self.program.pipelines[turns.pipeline as usize].exit;
         }
         self.switch()
@@ -73,6 +80,9 @@ impl Machine<'_, '_> {
             self.indices.append(&mut after.indices);
             swap(&mut self.axes, &mut after.axes);
             turns.current = next;
+            if let Some(watch) = &mut turns.watch {
+                watch.turn(self.ordinal, next);
+            }
         }
         turns.processes[next as usize].pc
     }
@@ -96,6 +106,9 @@ impl Machine<'_, '_> {
         let slot = tokens.begun % slots;
         tokens.begun += 1;
         tokens.sending += 1;
+        if let Some(watch) = &mut self.turns.watch {
+            watch.send(self.ordinal, transfer.channel);
+        }
         self.begin_transfer(id, slot);
         Ok(pc + 1)
     }
@@ -108,6 +121,9 @@ impl Machine<'_, '_> {
         let tokens = &mut turns.channels[channel];
         tokens.sending -= 1;
         if tokens.sending == 0 {
+            if let Some(watch) = &mut turns.watch {
+                watch.sent(self.ordinal, channel, tokens.begun - tokens.sent);
+            }
             tokens.sent = tokens.begun;
         }
         turns.stuck = 0;
@@ -117,9 +133,13 @@ impl Machine<'_, '_> {
 
     /// Goes on when the only token of a channel is taken; where to go on.
     pub(super) fn taken(&mut self, id: u32, pc: u32) -> Result<u32, Stop<Refused>> {
-        let tokens = &self.turns.channels[self.program.transfers[id as usize].channel as usize];
+        let channel = self.program.transfers[id as usize].channel;
+        let tokens = &self.turns.channels[channel as usize];
         if tokens.taken < tokens.sent {
             return self.wait(pc);
+        }
+        if let Some(watch) = &mut self.turns.watch {
+            watch.taken(self.ordinal, channel);
         }
         self.turns.stuck = 0;
         Ok(pc + 1)
@@ -138,6 +158,9 @@ impl Machine<'_, '_> {
                 let slot = tokens.taken % program.channels[transfer.channel as usize].slots();
                 tokens.taken += 1;
                 tokens.consuming += 1;
+                if let Some(watch) = &mut self.turns.watch {
+                    watch.consume(self.ordinal, transfer.channel);
+                }
                 self.begin_transfer(arm, slot);
                 return Ok(transfer.body);
             }
@@ -158,14 +181,18 @@ impl Machine<'_, '_> {
 
     /// Ends a consume.
     pub(super) fn consumed(&mut self, id: u32) {
+        let turns = &mut self.turns;
         let channel = self.program.transfers[id as usize].channel as usize;
-        self.turns.counts[channel].consumed += 1;
-        let tokens = &mut self.turns.channels[channel];
+        turns.counts[channel].consumed += 1;
+        let tokens = &mut turns.channels[channel];
         tokens.consuming -= 1;
         if tokens.consuming == 0 {
+            if let Some(watch) = &mut turns.watch {
+                watch.consumed(self.ordinal, channel, tokens.taken - tokens.freed);
+            }
             tokens.freed = tokens.taken;
         }
-        self.turns.stuck = 0;
+        turns.stuck = 0;
     }
 
     /// Closes a channel.

@@ -4,8 +4,11 @@ use super::super::Bindings;
 use super::super::schedule::LoweredSchedule;
 use super::faults::Fault;
 use super::machine::{Machine, Stop};
+use super::program::Channel;
 use super::sink::Behind;
+use super::watch::{Clocks, Watch};
 use super::{ChannelCount, TaskRecord, TaskSink, compile};
+use crate::cost;
 use std::cell::Cell;
 use wsp_core::{ChannelId, SlotId, WorkloadId};
 use wsp_diag::Diagnostic;
@@ -59,6 +62,67 @@ pub(crate) fn probe(module: &WorkloadModule, bindings: &Bindings, looks: &Cell<u
         },
     };
     Probe { counts: std::mem::take(&mut machine.turns.counts), end }
+}
+
+/// A run in which each process does one thing after the other.
+pub(crate) struct Timed {
+    /// When the last process is done, in cycles; none where none can go on.
+    pub(crate) end: Option<u64>,
+    /// The channels in which senders waited for slots.
+    pub(crate) waited: Vec<(WorkloadId, ChannelId)>,
+}
+
+/// Runs the processes with what their tasks cost. None where a kernel has no cost, and where [`probe`] would not end.
+pub(crate) fn timed(module: &WorkloadModule, bindings: &Bindings, looks: &Cell<u32>) -> Option<Timed> {
+    let schedule = LoweredSchedule::default();
+    let program = compile::compile(module, bindings, &schedule, module.entry?);
+    let cost = Cell::new(0);
+    let mut machine = Machine::new(&program);
+    machine.turns.watch = Some(Watch::new(&program, Clocks::Costs(&cost)));
+    let mut sink = Costs { module, bindings, looks: Looks { looks }, cost: &cost };
+    let ran = Behind::driven(&mut sink, |sink| machine.go(sink));
+    let watch = machine.turns.watch.as_ref()?;
+    let of = |channel: &Channel<'_>| (channel.workload, channel.id);
+    match ran {
+        Ok(()) => {
+            let waited = watch.waited().map(|at| of(&program.channels[at])).collect();
+            Some(Timed { end: Some(watch.end()), waited })
+        }
+        Err(Stop::Fault(Fault::Deadlock(deadlock))) => {
+            let sends = deadlock.waiting.iter().filter(|waiting| waiting.want.sends());
+            let transfers = sends.flat_map(|waiting| &waiting.transfers);
+            let channel = |id: u32| program.transfers[id as usize].channel as usize;
+            let waited = transfers.map(|(id, _)| of(&program.channels[channel(*id)])).collect();
+            Some(Timed { end: None, waited })
+        }
+        Err(_) => None,
+    }
+}
+
+/// Counts what tasks cost.
+struct Costs<'c> {
+    module: &'c WorkloadModule,
+    bindings: &'c Bindings,
+    looks: Looks<'c>,
+    cost: &'c Cell<u64>,
+}
+
+impl TaskSink for Costs<'_> {
+    type Error = ();
+
+    fn task(&mut self, task: &TaskRecord<'_>) -> Result<(), ()> {
+        let cost = cost::declared(self.module, self.bindings, task).map_err(drop)?.ok_or(())?;
+        self.cost.set(self.cost.get().saturating_add(cost));
+        Ok(())
+    }
+
+    fn slot(&mut self, _: SlotId) -> Result<i64, ()> {
+        Err(())
+    }
+
+    fn cancelled(&self) -> bool {
+        self.looks.cancelled()
+    }
 }
 
 /// Takes no tasks and no slots.

@@ -2,6 +2,7 @@
 
 use super::ChannelCount;
 use super::program::{Channel, CompiledModule};
+use super::watch::Watch;
 
 /// Counts of tokens of a channel, since its pipeline began.
 #[derive(Clone, Copy, Default)]
@@ -43,7 +44,7 @@ pub(super) struct Suspended {
 }
 
 /// Whose turn it is.
-pub(super) struct Turns {
+pub(super) struct Turns<'w> {
     /// The pipeline under way.
     pub(super) pipeline: u32,
     /// The process that runs.
@@ -58,10 +59,12 @@ pub(super) struct Turns {
     pub(super) channels: Vec<Tokens>,
     /// Of each channel, over all pipelines so far.
     pub(super) counts: Vec<ChannelCount>,
+    /// What looks at channels at the times of a run, where that is asked for.
+    pub(super) watch: Option<Watch<'w>>,
 }
 
-impl Turns {
-    pub(super) fn new(program: &CompiledModule<'_>) -> Turns {
+impl<'w> Turns<'w> {
+    pub(super) fn new(program: &CompiledModule<'_>) -> Turns<'w> {
         Turns {
             pipeline: 0,
             current: 0,
@@ -71,6 +74,7 @@ impl Turns {
             processes: vec![Suspended::default(); program.processes.len()],
             channels: vec![Tokens::default(); program.channels.len()],
             counts: program.channels.iter().map(count).collect(),
+            watch: None,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Workloads in tests: reading, binding, and a sink that keeps everything.
 #![allow(dead_code)]
 
+pub(crate) mod copies;
 pub(crate) mod networks;
 pub(crate) mod oracle;
 pub(crate) mod pipelines;

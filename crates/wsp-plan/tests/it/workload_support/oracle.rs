@@ -20,8 +20,20 @@ pub(crate) struct Oracle<'m> {
     pub(crate) record: Record,
     indices: Vec<i64>,
     ordinal: u64,
+    /// Processes that wait where none could go on, in the order of the pipeline.
+    pub(crate) stuck: Vec<Stuck>,
     /// The process that is elaborated.
     script: Script,
+}
+
+/// A process that waits.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Stuck {
+    pub(crate) process: String,
+    /// Whether it is about to send, or has sent.
+    pub(crate) sends: bool,
+    /// The channels of which it waits for one.
+    pub(crate) channels: Vec<ChannelId>,
 }
 
 /// A process that is elaborated from its beginning: what it was granted so far, and what it asks for next.
@@ -109,6 +121,26 @@ impl Tokens {
 /// Ordinals of tasks of the first process whose turn is not known yet; those of the next begin as far behind.
 const UNKNOWN: u64 = 1 << 40;
 
+/// Who waits for what.
+fn stuck(
+    processes: &[Process],
+    all: &[Elaborated],
+    channels: &mut BTreeMap<ChannelId, Tokens>,
+) -> Vec<Stuck> {
+    let mut found = Vec::new();
+    for (process, elaborated) in processes.iter().zip(all) {
+        let (sends, mut of) = match &elaborated.asks {
+            Some(Ask::Slot(channel) | Ask::Taken(channel)) => (true, vec![*channel]),
+            Some(Ask::Token(of, _)) => (false, of.clone()),
+            Some(Ask::Close(_)) | None => continue,
+        };
+        // Nothing comes from a channel that is closed.
+        of.retain(|channel| !channels.entry(*channel).or_default().closed);
+        found.push(Stuck { process: process.name.clone(), sends, channels: of });
+    }
+    found
+}
+
 /// One activation of a workload.
 struct Frame {
     workload: WorkloadId,
@@ -119,7 +151,8 @@ struct Frame {
 impl<'m> Oracle<'m> {
     pub(crate) fn new(module: &'m WorkloadModule, bindings: &'m Bindings, slots: &[i64]) -> Oracle<'m> {
         let record = Record { slots: slots.to_vec(), ..Record::default() };
-        Oracle { module, bindings, record, indices: Vec::new(), ordinal: 0, script: Script::default() }
+        let (indices, stuck) = (Vec::new(), Vec::new());
+        Oracle { module, bindings, record, indices, ordinal: 0, stuck, script: Script::default() }
     }
 
     pub(crate) fn run(&mut self) -> Result<u64, Fault> {
@@ -289,6 +322,7 @@ impl<'m> Oracle<'m> {
                 break;
             }
             if !moved {
+                self.stuck = stuck(processes, &all, &mut channels);
                 return Err(Fault);
             }
         }

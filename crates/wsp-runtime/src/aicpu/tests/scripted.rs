@@ -306,7 +306,7 @@ impl Slots for Memory {
         (slot.0 < TENSORS).then(|| cells(slot.0, 0, 1))
     }
 
-    fn value(&self, slot: SlotId) -> i64 {
+    fn value(&self, slot: SlotId, _: u64) -> i64 {
         self.first_cell(slot.0) as i64
     }
 }
