@@ -1,6 +1,6 @@
 //! What a run of a workload gives.
 
-use wsp_backend::{AicpuOutcome, Bodies, KernelStats, Unwritten};
+use wsp_backend::{AicpuOutcome, Bodies, GridStats, KernelStats, Unwritten};
 use wsp_diag::Diagnostic;
 use wsp_plan::Arrays;
 use wsp_plan::workload::ScheduleLine;
@@ -31,6 +31,8 @@ pub struct WorkloadOutcome {
     pub runtime: wsp_runtime::Stats,
     /// What AICPUs did, where they generated the tasks.
     pub aicpus: Option<AicpuOutcome>,
+    /// What the tiles of the schedule's grid have had; none of a sequential run of declared kernels.
+    pub grid: Option<GridStats>,
     /// Warnings.
     pub notes: Vec<Diagnostic>,
 }
