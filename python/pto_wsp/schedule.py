@@ -30,6 +30,8 @@ from .spans import caller_span
 S = TypeVar("S", bound="Scheduled")
 Method = TypeVar("Method", bound=Callable[..., Any])
 _UNITS = ("vector", "cube", "any")
+_AXES = ("x", "y")
+_LAYOUTS = ("replicate", *_AXES)
 _SCOPES = ("global", "per_stream", "per_pool")
 
 
@@ -259,8 +261,48 @@ class Scheduled:
             raise schedule_error(
                 1208, f"the grid of `spatial_map` is {describe(grid)}", help="write `grid=(4, 2)`"
             )
-        sides = [count_of(side, "a side of the grid of `spatial_map`") for side in grid]
+        most = LIMITS["MAX_THREADS"]
+        sides = [count_of(side, "a side of the grid of `spatial_map`", 1, most) for side in grid]
         return self._one("spatial_map", k="spatial_map", grid=sides)
+
+    @gives_another
+    def layout(self: S, tensor: str, dims: Iterable[str], pending: Iterable[str] = ()) -> S:
+        """How a tensor lies on the grid of `spatial_map`: for each dimension `"replicate"`, or the axis `"x"` or
+        `"y"` over which it is sharded. Along the `pending` axes each tile has a part of its elements' sums.
+        """
+        of = _tensor_name(tensor, "layout")
+        lies = _dims(dims, "the dimensions of `layout`", _LAYOUTS)
+        parts = _dims(pending, "the pending axes of `layout`", _AXES)
+        return self._one(f"layout({of})", k="layout", tensor=of, dims=lies, pending=parts)
+
+    @gives_another
+    def relayout(self: S, tensor: str, dims: Iterable[str]) -> S:
+        """How a tensor lies where tasks read it, with the parts of pending sums added up."""
+        of = _tensor_name(tensor, "relayout")
+        lies = _dims(dims, "the dimensions of `relayout`", _LAYOUTS)
+        return self._one(f"relayout({of})", k="relayout", tensor=of, dims=lies)
+
+
+def _tensor_name(tensor: Any, what: str) -> str:
+    if not isinstance(tensor, str):
+        raise schedule_error(
+            1209,
+            f"`{what}` takes the name of a tensor, not {describe(tensor)}",
+            help=f'write `.{what}("q", ["replicate", "x"])`',
+        )
+    return tensor
+
+
+def _dims(values: Any, what: str, words: tuple[str, ...]) -> list[str]:
+    listed = _listed(values, what, '["replicate", "x"]')
+    for word in listed:
+        if not is_word(word, words):
+            raise schedule_error(
+                1208,
+                f"one of {what} is {describe(word)}",
+                help=f"there are {', '.join(f'`{known}`' for known in words)}",
+            )
+    return listed
 
 
 def _listed(values: Any, what: str, example: str) -> list[Any]:

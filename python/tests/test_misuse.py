@@ -490,9 +490,9 @@ def priority_without_its_ready_policy() -> None:
     copies.priority(lambda t: t.i).compile()  # here
 
 
-@CASES.add(errors.ScheduleError, "WSP0415", "dispatch")
-def grid_on_a_target_without_tiles() -> None:
-    copies.spatial_map(grid=(4, 2)).compile()  # here
+@CASES.add(errors.ScheduleError, "WSP0786", "spatial_map")
+def layout_without_a_grid() -> None:
+    copies.layout("x", ["y", "replicate"]).compile()  # here
 
 
 @CASES.add(errors.ScheduleError, "WSP0415", "pipeline_depth")

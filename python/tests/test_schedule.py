@@ -135,6 +135,14 @@ def test_the_second_sample_of_document_003_runs_as_printed():
         (lambda w: w.task_graph(trace=TracePolicy.cycles()), ["task_graph(trace = measured);"]),
         (lambda w: w.timing(TimingPolicy.batched(4)), ["timing(batched(4));"]),
         (lambda w: w.spatial_map(grid=(4, 2)), ["spatial_map(4, 2);"]),
+        (
+            lambda w: w.spatial_map(grid=(4, 2)).layout("kv", ["x", "replicate"], pending=["y"]),
+            ["layout(kv, [shard(x), replicate], pending(y));"],
+        ),
+        (
+            lambda w: w.spatial_map(grid=(4, 2)).relayout("kv", ["replicate", "y"]),
+            ["relayout(kv, [replicate, shard(y)]);"],
+        ),
     ],
 )
 def test_every_method_reaches_the_ir(said, lines):
@@ -430,7 +438,6 @@ def test_priority_without_its_ready_policy_is_refused_by_the_compiler():
         (lambda: attention.priority(lambda t: t.b), ".task_graph(ready=ReadyPolicy.priority())"),
         (lambda: attention.stream_by(lambda t: t.b), ".streams(4)"),
         (lambda: attention.pipeline_depth(2, "per_stream"), ".streams(4)"),
-        (lambda: attention.spatial_map(grid=(2, 2)), ".dispatch(DispatchPolicy.affinity(key))"),
         (lambda: attention.timing(TimingPolicy.batched(3)), ".batch_deps(3)"),
         (lambda: attention.timing(TimingPolicy.interleaved(3)), ".streams(3)"),
         (lambda: attention.timing(TimingPolicy.rate_limit(3)), ".pipeline_depth(3)"),

@@ -51,6 +51,8 @@ METHODS = {
     "priority": lambda: w.priority("i"),
     "timing": lambda: w.timing(TimingPolicy.immediate()),
     "spatial_map": lambda: w.spatial_map(grid=(2, 2)),
+    "layout": lambda: w.layout("a", ["x"]),
+    "relayout": lambda: w.relayout("a", ["x"]),
     "combine": lambda: combine(w, w),
     "sequential": lambda: sequential(w, w),
     "call": lambda: w(4),

@@ -83,8 +83,8 @@ pub use program::{Prepared, Program, Run};
 pub use source::Source;
 pub use wsp_backend::{
     Absent, Advance, AicpuOutcome, Arg, Args, Begin, Bodies, BytesByLocation, Detail, Expand, Explanation,
-    GraphAccess, GraphKernel, GraphListing, GraphOptions, Growth, KernelStats, KvLayout, MissedHazard,
-    Outcome, Payload, PayloadSlot, Peak, Recording, Released, RunError, RunOptions, Simulated,
+    GraphAccess, GraphKernel, GraphListing, GraphOptions, GridStats, Growth, KernelStats, KvLayout,
+    MissedHazard, Outcome, Payload, PayloadSlot, Peak, Recording, Released, RunError, RunOptions, Simulated,
     SimulatedAicpu, SimulatedAicpus, SimulatedTask, SpaceOptions, StartOrder, Starts, Stats, UnitOptions,
     UnitResult, Unwritten, WindowOverflow, WorkloadResult, WorkloadRunOptions,
 };

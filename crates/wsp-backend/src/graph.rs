@@ -1,6 +1,7 @@
 //! The tasks of a program and the edges between them, as data.
 
 use crate::options::SpaceOptions;
+use crate::outcome::GridStats;
 use crate::starts::Starts;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -62,6 +63,10 @@ pub struct GraphListing {
     pub missed_count: u64,
     /// What all tasks of each kernel work, by kernel, where it is known: on a machine, of kernels that cost what their operations take.
     pub work: Vec<Option<Work>>,
+    /// The number of the tile that each task is for, row by row, barrier nodes left out; none where the schedule has no grid.
+    pub tiles: Vec<u32>,
+    /// Tasks by tile; none where the schedule has no grid, and in virtual time.
+    pub grid: Option<GridStats>,
 }
 
 /// Most hazards that a listing names.

@@ -42,8 +42,8 @@ pub use options::{
     WorkloadRunOptions,
 };
 pub use outcome::{
-    AicpuOutcome, Bodies, BytesByLocation, Explanation, KernelStats, Outcome, Peak, Stats, UnitResult,
-    Unwritten, WorkloadResult, unravel,
+    AicpuOutcome, Bodies, BytesByLocation, Explanation, GridStats, KernelStats, Outcome, Peak, Stats,
+    UnitResult, Unwritten, WorkloadResult, unravel,
 };
 pub use package::{
     ArrayForm, CheckedKernel, CheckedKernels, ContentKey, EmitOptions, Emitted, KernelsSource, MANIFEST,

@@ -127,6 +127,33 @@ pub struct Stats {
     pub kernels: Vec<KernelStats>,
     /// Values of parameters.
     pub params: Vec<(String, ParamValue)>,
+    /// What the tiles of the schedule's grid have had; none where it has none, and of a sequential run of declared kernels.
+    pub grid: Option<GridStats>,
+}
+
+/// Tasks by tile.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct GridStats {
+    /// Tiles of a row.
+    pub x: u32,
+    /// Rows.
+    pub y: u32,
+    /// Tasks of each tile, row by row.
+    pub tasks: Vec<u64>,
+    /// What each relayout of the schedule does, a line for each.
+    pub moves: Vec<String>,
+}
+
+impl GridStats {
+    /// A line for each row of tiles, and for each relayout.
+    pub fn lines(&self) -> Vec<String> {
+        let row = |(y, tasks): (usize, &[u64])| {
+            let tasks: Vec<String> = tasks.iter().map(u64::to_string).collect();
+            format!("tiles (0, {y}) to ({}, {y}): tasks {}", self.x.saturating_sub(1), tasks.join(", "))
+        };
+        let rows = self.tasks.chunks(self.x.max(1) as usize).enumerate().map(row);
+        rows.chain(self.moves.iter().cloned()).collect()
+    }
 }
 
 impl Stats {
@@ -158,6 +185,8 @@ pub struct Explanation {
     pub schedule: Vec<String>,
     /// What would run them, as [`Program::implementation`](crate::Program::implementation) has it.
     pub implementation: Vec<(&'static str, String)>,
+    /// What the tiles of the schedule's grid would have.
+    pub grid: Option<GridStats>,
     /// Warnings and notes of the arguments; those of lowering are the plan's.
     pub notes: Vec<Diagnostic>,
     /// What the backend tells beside, in a type of its own.
@@ -171,6 +200,7 @@ impl Explanation {
             kernels,
             schedule: Vec::new(),
             implementation: Vec::new(),
+            grid: None,
             notes: Vec::new(),
             own: Box::new(()),
         }

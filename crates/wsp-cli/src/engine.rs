@@ -17,8 +17,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use wsp_backend::{
-    Args, Detail, Expand, GraphOptions, KernelStats, KvLayout, LaunchTable, Program, Recording, RunOptions,
-    SpaceOptions, StartOrder, Unwritten, WorkloadRunOptions,
+    Args, Detail, Expand, GraphOptions, GridStats, KernelStats, KvLayout, LaunchTable, Program, Recording,
+    RunOptions, SpaceOptions, StartOrder, Unwritten, WorkloadRunOptions,
 };
 use wsp_core::{FuncId, TensorId};
 use wsp_diag::{Diagnostic, SourceMap};
@@ -293,7 +293,8 @@ impl Executable {
         let explained = self.program.explain(&args(loaded, options), &run_options(options))?;
         let lowered = &self.lowered;
         let module = &lowered.module;
-        let (schedule, schedule_lines) = schedule(lowered);
+        let (schedule, mut schedule_lines) = schedule(lowered);
+        schedule_lines.extend(explained.grid.iter().flat_map(GridStats::lines));
         let report = PlanReport {
             types: module.structs.iter().map(descriptor_type).collect(),
             max_blocks: lowered.options.max_blocks,
@@ -354,6 +355,7 @@ impl Executable {
             max_blocks: lowered.options.max_blocks,
             schedule,
             schedule_lines,
+            grid: stats.grid.iter().flat_map(GridStats::lines).collect(),
             tasks: task_groups(&lowered.module, &stats.kernels),
             compile: Duration::from_nanos(lowering) + stats.compile,
             run: stats.run,

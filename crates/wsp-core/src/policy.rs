@@ -93,6 +93,15 @@ words! {
         PerPool => "per_pool",
     }
 
+    /// An axis of a grid of tiles.
+    enum MeshAxis {
+        /// Along a row.
+        #[default]
+        X => "x",
+        /// From row to row.
+        Y => "y",
+    }
+
     /// The execution units that may run a task. The numbers are those of exported task graphs.
     #[repr(u8)]
     enum ExecPool {
@@ -154,6 +163,50 @@ pub enum PoolSizes {
         /// Workers for cube tasks, at least 1.
         cube: u32,
     },
+}
+
+/// A grid of tiles, which tasks and the parts of tensors are placed on.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Grid {
+    /// Tiles of a row, 1 to [`limits::MAX_THREADS`].
+    pub x: u32,
+    /// Rows, 1 to [`limits::MAX_THREADS`].
+    pub y: u32,
+}
+
+impl Grid {
+    /// How many tiles there are.
+    pub const fn tiles(self) -> u32 {
+        self.x.saturating_mul(self.y)
+    }
+
+    /// Its tiles along an axis, at least 1.
+    pub fn along(self, axis: MeshAxis) -> u32 {
+        match axis {
+            MeshAxis::X => self.x.max(1),
+            MeshAxis::Y => self.y.max(1),
+        }
+    }
+}
+
+/// How one dimension of a tensor lies on a grid.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum LayoutDim {
+    /// Every tile has all of it.
+    #[default]
+    Replicate,
+    /// The tiles along an axis have equal parts of it, one after the other; the last ones may be shorter, or empty.
+    Shard(MeshAxis),
+}
+
+impl LayoutDim {
+    /// The axis that it is sharded over.
+    pub const fn axis(self) -> Option<MeshAxis> {
+        match self {
+            LayoutDim::Replicate => None,
+            LayoutDim::Shard(axis) => Some(axis),
+        }
+    }
 }
 
 /// When the first task may start. A stored graph starts when it is run.
@@ -284,6 +337,8 @@ pub enum LaunchPolicy {
     Gate(Gate),
     /// `PTO_POOLS(vector, cube)`
     Pools(PoolSizes),
+    /// `PTO_SPATIAL_MAP(x, y)`
+    Grid(Grid),
 }
 
 #[cfg(test)]

@@ -1,14 +1,18 @@
 //! The kernels of a launch: what their tasks touch, and which descriptor goes where.
 
-use crate::bind;
+use crate::bind::{self, BoundDim};
 use crate::codes;
 use crate::extents::Extents;
+use crate::tiles::Tiles;
 use smallvec::SmallVec;
+use std::sync::Arc;
 use wsp_core::words::counted;
 use wsp_core::{AccessKind, ExecPool, FuncId, KernelId, MAX_RANK, Region, StructId, TensorId, limits};
 use wsp_diag::{Diagnostic, Span};
-use wsp_ir::{Consumer, Expr, Storage, StructDef, Tensor};
+use wsp_ir::workload::SchedulePolicy;
+use wsp_ir::{Consumer, Expr, Module, Storage, StructDef, Tensor};
 use wsp_kernel::{Env, ScalarCode, Scratch, Trap, Value};
+use wsp_plan::layout::Tensors;
 use wsp_plan::{Bound, KernelAccess, LoweredPlan};
 
 /// Regions that a task touches.
@@ -65,6 +69,8 @@ pub(crate) struct KernelTable {
     kernels: Vec<LaunchKernel>,
     /// Kernel of each function, if a descriptor can reach it.
     of_function: Vec<Option<KernelId>>,
+    /// The grid that tasks are placed on, if the schedule has one.
+    pub(crate) tiles: Option<Arc<Tiles>>,
 }
 
 impl KernelTable {
@@ -76,7 +82,8 @@ impl KernelTable {
     ) -> Result<KernelTable, Vec<Diagnostic>> {
         let module = &plan.module;
         let shared = shared_pages(plan, bound);
-        let mut table = KernelTable { kernels: Vec::new(), of_function: vec![None; module.functions.len()] };
+        let mut table =
+            KernelTable { kernels: Vec::new(), of_function: vec![None; module.functions.len()], tiles: None };
         let mut faults = Vec::new();
         for def in &module.structs {
             if def.consumer != Consumer::None && def.fields.len() > limits::MAX_PAYLOAD_WORDS as usize {
@@ -98,6 +105,48 @@ impl KernelTable {
             }
         }
         if faults.is_empty() { Ok(table) } else { Err(faults) }
+    }
+
+    /// Has tasks placed on the grid of a schedule, if that has one.
+    ///
+    /// # Errors
+    /// A layout that a tensor of the launch cannot have.
+    pub(crate) fn place(
+        &mut self,
+        policy: &SchedulePolicy,
+        module: &Module,
+        bound: &bind::Bound,
+    ) -> Result<(), Vec<Diagnostic>> {
+        self.tiles = Tiles::new(policy, &BoundTensors { module, bound })?;
+        Ok(())
+    }
+
+    /// Everything that a task loads from: of tensors that are written, which `touched` has, and of others.
+    pub(crate) fn reads(
+        &self,
+        kernel: KernelId,
+        touched: &Touched,
+        evaluator: &mut Evaluator,
+        env: &Env,
+        descriptor: &[u32],
+    ) -> Vec<Region> {
+        let mut all = touched.reads.to_vec();
+        self.get(kernel).inputs(evaluator, env, descriptor, |region| all.push(region));
+        all
+    }
+
+    /// The tile that a task is for, if there is a grid. `number` counts the tasks before it, or is what its schedule gives it.
+    pub(crate) fn tile(
+        &self,
+        (kernel, number): (KernelId, u64),
+        touched: &Touched,
+        evaluator: &mut Evaluator,
+        env: &Env,
+        descriptor: &[u32],
+    ) -> Option<u32> {
+        let tiles = self.tiles.as_ref()?;
+        let reads = self.reads(kernel, touched, evaluator, env, descriptor);
+        Some(tiles.tile(number, &reads, &touched.writes))
     }
 
     /// Every kernel, in order of its id.
@@ -147,6 +196,28 @@ impl KernelTable {
         func.and_then(|func| self.of_function[func.index()]).ok_or_else(|| {
             Trap::internal(format!("descriptor `{}` has no kernel", def.name), Span::default())
         })
+    }
+}
+
+/// The tensors of a launch by name.
+struct BoundTensors<'a> {
+    module: &'a Module,
+    bound: &'a bind::Bound,
+}
+
+impl Tensors for BoundTensors<'_> {
+    fn find(&self, name: &str) -> Option<(TensorId, Vec<Option<u32>>)> {
+        let at = self.module.tensors.iter().position(|tensor| tensor.name == name)?;
+        let mut dims: Vec<Option<u32>> = self.bound.tensors[at]
+            .dims
+            .iter()
+            .map(|dim| if let BoundDim::Fixed(extent) = dim { Some(*extent) } else { None })
+            .collect();
+        if self.module.tensors[at].storage == Storage::Workspace {
+            // The dimension that counts bytes of all slots.
+            dims.insert(0, None);
+        }
+        Some((TensorId(at as u32), dims))
     }
 }
 

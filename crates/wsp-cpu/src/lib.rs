@@ -32,6 +32,7 @@ mod sizing;
 mod stats;
 mod submit;
 pub mod tg;
+mod tiles;
 mod tiling;
 mod traps;
 mod unwritten;

@@ -61,6 +61,8 @@ struct ListSink<'p> {
     uncosted: Option<Diagnostic>,
     /// Where they are asked for.
     accesses: Option<Vec<GraphAccess>>,
+    /// The tile of each task, where there is a grid.
+    tiles: Vec<u32>,
     /// How many tasks come before each fence.
     fences: Vec<u64>,
     /// A fence that the graph had no room for.
@@ -156,6 +158,7 @@ impl Program {
             }),
             uncosted: None,
             accesses: accesses.then(Vec::new),
+            tiles: Vec::new(),
             fences: Vec::new(),
             full: None,
         };
@@ -165,7 +168,7 @@ impl Program {
             let ran = code.run(&prepared.env, &mut host, limits::MAX_GENERATOR_STEPS);
             ran.map_err(|trap| vec![host.sink.uncosted.take().unwrap_or_else(|| generator_fault(trap))])?;
         }
-        let ListSink { graph, costs, work, accesses, fences, full, .. } = host.sink;
+        let ListSink { graph, costs, work, accesses, fences, full, tiles, .. } = host.sink;
         if let Some(reason) = full {
             return Err(vec![refused(&reason).into()]);
         }
@@ -180,6 +183,7 @@ impl Program {
         listing.edges = graph.edges().map(|(before, after)| (before.0, after.0)).collect();
         listing.tensors = plan.module.tensors.iter().map(|tensor| tensor.name.clone()).collect();
         listing.work = work;
+        listing.tiles = tiles;
         let accesses = accesses.unwrap_or_default();
         let units = kernels.iter().map(|of| cost::unit(&plan.module, of.func)).collect();
         let (begin, end) = ((0, Ordered::Begin), (costs.len() as u64, Ordered::End));
@@ -214,7 +218,10 @@ impl Sink for ListSink<'_> {
         let id = self.kernels.consumer(planner.plan, descriptor, fields)?;
         let kernel = self.kernels.get(id);
         let touched = kernel.touched(&mut self.evaluator, planner.env, fields);
-        let task = task((id, kernel), fields, &touched, hints)?;
+        let number = (id, self.costs.len() as u64);
+        let tile = self.kernels.tile(number, &touched, &mut self.evaluator, planner.env, fields);
+        self.tiles.extend(tile);
+        let task = task((id, kernel), fields, &touched, hints, tile)?;
         let task = self.graph.submit(task).map_err(|reason| refused(&reason))?;
         let mut all = Vec::new();
         kernel.inputs(&mut self.evaluator, planner.env, fields, |region| all.push((AccessMode::In, region)));

@@ -78,6 +78,7 @@ impl Program {
             workspace_bytes: prepared.sizes.workspace_bytes,
             workspace_slots: prepared.sizes.workspace_slots,
             sizing_ns: prepared.times.sizing,
+            grid: prepared.kernels.tiles.as_ref().map(|tiles| tiles.stats()),
             notes: prepared.bound.notes,
             list: prepared.sizes.list,
         })
@@ -247,6 +248,7 @@ impl Program {
         let runner = KernelRunner::new(kernels, codes, env, threads as usize);
         runner.check_tiles(&self.plan.module, &sizes.changed_tiles).map_err(|fault| vec![fault])?;
 
+        kernels.tiles.iter().for_each(|tiles| tiles.forget());
         let (started, computed) = (clock::now(), clock::computed_nanos());
         let planner = Planner::new(&self.plan, bound, env);
         let runtime = run(Launched { runner: &runner, kernels, planner })?;
@@ -258,6 +260,7 @@ impl Program {
             kernels: kernel_stats(kernels.all().iter().map(|k| k.name.as_str()), &runtime),
             descriptors: self.descriptor_stats(sizes),
             tiles: self.tile_stats(sizes),
+            grid: kernels.tiles.as_ref().map(|tiles| tiles.stats()),
             workspace_bytes: sizes.workspace_bytes,
             workspace_slots: sizes.workspace_slots,
             params: self.params(bound),
@@ -294,7 +297,7 @@ impl Program {
         times.compile += clock::nanos_since(started);
         let started = clock::now();
         let mut planner = Planner::new(&self.plan, bound, env);
-        *sizes = self.size(&generators, &mut planner, kernels, keep).map_err(one)?;
+        *sizes = self.size(&generators, &mut planner, kernels, keep).map_err(|fault| vec![fault])?;
         times.sizing = clock::nanos_since(started);
         Ok((prepared, generators))
     }
@@ -332,6 +335,7 @@ impl Program {
         let Prepared { bound, env, kernels, sizes, times, .. } = &mut prepared;
         let started = clock::now();
         let bindings = tasks.bind(&self.plan, bound, &options.set, arrays)?;
+        kernels.place(&tasks.schedule.policy, &self.plan.module, bound)?;
         *sizes = tasks.size(&bindings, &mut Planner::new(&self.plan, bound, env), kernels)?;
         times.sizing = clock::nanos_since(started);
         Ok((prepared, bindings))
@@ -355,7 +359,8 @@ impl Program {
         let (bound, env, slots) = self.bind_values(arrays, options, demand)?;
         times.bind = clock::nanos_since(started);
         let started = clock::now();
-        let kernels = KernelTable::new(&self.plan, &bound, &env)?;
+        let mut kernels = KernelTable::new(&self.plan, &bound, &env)?;
+        kernels.place(&self.plan.policy, &self.plan.module, &bound)?;
         times.compile = clock::nanos_since(started);
         let recording = Recorded { outputs: options.recording, steps: options.recording };
         let sizes = Sizes::default();
@@ -421,14 +426,15 @@ impl Program {
         planner: &mut Planner<'_>,
         kernels: &KernelTable,
         keep: bool,
-    ) -> Result<Sizes, Trap> {
+    ) -> Result<Sizes, Diagnostic> {
         let env = planner.env;
         let sink = SizingSink::new(planner, kernels, keep);
         let mut host = PlanHost { planner: &mut *planner, sink };
         for (i, (stage, code)) in self.plan.stages.iter().zip(generators).enumerate() {
             host.enter(i as u32, stage.space);
             let span = self.plan.module.spaces[stage.space.index()].span;
-            code.run(env, &mut host, limits::MAX_GENERATOR_STEPS).map_err(|trap| at(trap, span))?;
+            code.run(env, &mut host, limits::MAX_GENERATOR_STEPS)
+                .map_err(|trap| Diagnostic::from(at(trap, span)))?;
         }
         let sink = host.sink;
         sink.finish(planner)

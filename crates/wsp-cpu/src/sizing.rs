@@ -8,12 +8,14 @@ use crate::host::Sink;
 use crate::kernels::{Evaluator, KernelTable};
 use crate::planner::Planner;
 use crate::sizes::{PlannedDescriptor, Sizes};
+use std::sync::Arc;
 use wsp_core::words::counted;
 use wsp_core::{AxisId, KernelId, StructId, limits};
-use wsp_diag::Span;
+use wsp_diag::{Diagnostic, Span};
 use wsp_ir::{Dim, Storage};
 use wsp_kernel::{Hints, Trap};
 use wsp_plan::LoweredPlan;
+use wsp_plan::layout::LayoutAnalyzer;
 
 /// Counts instead of submitting.
 pub(crate) struct SizingSink<'p> {
@@ -24,6 +26,9 @@ pub(crate) struct SizingSink<'p> {
     evaluator: Evaluator,
     /// What bounds the inputs of descriptors that are kept.
     extents: Option<Extents<'p>>,
+    /// What tasks make of layouts, if the schedule has a grid, and the first that reads what no tile has.
+    layouts: Option<LayoutAnalyzer>,
+    unlike: Option<Diagnostic>,
 }
 
 impl<'p> SizingSink<'p> {
@@ -46,12 +51,26 @@ impl<'p> SizingSink<'p> {
         };
         let ragged = sizes.ragged.iter().any(Option::is_some);
         let extents = keep.then(|| Extents::new(planner.plan, planner.bound, None));
-        SizingSink { sizes, extents, kernels, ragged, evaluator: Evaluator::default() }
+        let tiles = kernels.tiles.as_ref();
+        // A file that is used by a workload has no stages.
+        let layouts =
+            tiles.map(|map| LayoutAnalyzer::new(Arc::clone(&map.map), !planner.plan.stages.is_empty()));
+        let evaluator = Evaluator::default();
+        SizingSink { sizes, extents, kernels, ragged, evaluator, layouts, unlike: None }
     }
 
     /// What was found, when all generators have run.
-    pub(crate) fn finish(mut self, planner: &mut Planner<'_>) -> Result<Sizes, Trap> {
+    ///
+    /// # Errors
+    /// A task that reads what no tile has; an axis without a tile.
+    pub(crate) fn finish(mut self, planner: &mut Planner<'_>) -> Result<Sizes, Diagnostic> {
+        if let Some(fault) = self.unlike.take() {
+            return Err(fault);
+        }
         let plan = planner.plan;
+        if let (Some(layouts), Some(tiles)) = (&self.layouts, &self.kernels.tiles) {
+            tiles.leave_pending(layouts.finish(&plan.module)?);
+        }
         for axis in 0..plan.module.axes.len() {
             let id = AxisId(axis as u32);
             if let Some(extent) = planner.env.axis_extents[axis] {
@@ -104,9 +123,30 @@ impl<'p> SizingSink<'p> {
         if self.ragged {
             self.grow(planner, kernel, fields)?;
         }
+        self.follow(planner, kernel, fields);
         let planned = self.describe(planner, kernel, descriptor, fields);
         self.sizes.list.extend(planned);
         Ok(())
+    }
+
+    /// Follows layouts through a task.
+    fn follow(&mut self, planner: &Planner<'_>, kernel: KernelId, words: &[u32]) {
+        let Some(layouts) = &mut self.layouts else { return };
+        let of = self.kernels.get(kernel);
+        let touched = of.touched(&mut self.evaluator, planner.env, words);
+        let reads = self.kernels.reads(kernel, &touched, &mut self.evaluator, planner.env, words);
+        // Tiles count what they would have.
+        self.kernels.tile(
+            (kernel, self.sizes.total() - 1),
+            &touched,
+            &mut self.evaluator,
+            planner.env,
+            words,
+        );
+        let found = layouts.analyze(&planner.plan.module, of.func, &reads, &touched.writes);
+        if let Err(fault) = found {
+            (self.unlike, self.layouts) = (Some(fault), None);
+        }
     }
 
     /// Widens ragged temporaries to what a task stores.

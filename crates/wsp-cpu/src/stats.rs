@@ -1,7 +1,7 @@
 //! What a launch reports.
 
 use crate::sizes::PlannedDescriptor;
-use wsp_backend::{AicpuOutcome, KernelStats, Unwritten};
+use wsp_backend::{AicpuOutcome, GridStats, KernelStats, Unwritten};
 use wsp_plan::Arrays;
 
 /// Descriptors of one type.
@@ -77,6 +77,8 @@ pub struct RunStats {
     pub times: Times,
     /// The task graph's own statistics.
     pub runtime: wsp_runtime::Stats,
+    /// What the tiles of the schedule's grid have had.
+    pub grid: Option<GridStats>,
 }
 
 /// What a launch would do, without running it.
@@ -94,6 +96,8 @@ pub struct PlanReport {
     pub workspace_bytes: u64,
     /// Slots of workspace.
     pub workspace_slots: u64,
+    /// What the tiles of the schedule's grid would have.
+    pub grid: Option<GridStats>,
     /// Time of the sizing run in nanoseconds.
     pub sizing_ns: u64,
     /// Warnings.

@@ -20,6 +20,8 @@ pub(crate) struct SubmitSink<'a, 's, 'r> {
     submitter: &'s mut Submitter<'r, KernelRunner<'a>>,
     prefetchable: Prefetchable,
     evaluator: Evaluator,
+    /// Tasks so far.
+    count: u64,
 }
 
 impl<'a, 's, 'r> SubmitSink<'a, 's, 'r> {
@@ -32,6 +34,7 @@ impl<'a, 's, 'r> SubmitSink<'a, 's, 'r> {
             submitter,
             prefetchable: Prefetchable::default(),
             evaluator: Evaluator::default(),
+            count: 0,
         }
     }
 
@@ -61,7 +64,7 @@ impl<'a, 's, 'r> SubmitSink<'a, 's, 'r> {
     }
 }
 
-/// The task of a descriptor, which goes to a kernel of this number.
+/// The task of a descriptor, which goes to a kernel of this number, and is for a tile where there is a grid.
 ///
 /// # Errors
 /// A priority that is too large.
@@ -70,13 +73,14 @@ pub(crate) fn task<'t>(
     descriptor: &'t [u32],
     touched: &'t Touched,
     hints: Hints<'_>,
+    tile: Option<u32>,
 ) -> Result<TaskSpec<'t>, Trap> {
     Ok(TaskSpec {
         kernel: number,
         payload: descriptor,
         reads: &touched.reads,
         writes: &touched.writes,
-        affinity: placement(hints),
+        affinity: tile.map_or_else(|| placement(hints), |tile| Affinity::Local(tile.into())),
         pool: kernel.unit,
         priority: priority(hints)?,
         ..TaskSpec::default()
@@ -146,7 +150,11 @@ impl Sink for SubmitSink<'_, '_, '_> {
         let kernel = self.kernels.consumer(planner.plan, descriptor, fields)?;
         let of = self.kernels.get(kernel);
         let touched = of.touched(&mut self.evaluator, planner.env, fields);
-        let task = self.submitter.submit(task((kernel, of), fields, &touched, hints)?).map_err(stopped)?;
+        let number = (kernel, self.count);
+        let tile = self.kernels.tile(number, &touched, &mut self.evaluator, planner.env, fields);
+        self.count += 1;
+        let task = task((kernel, of), fields, &touched, hints, tile)?;
+        let task = self.submitter.submit(task).map_err(stopped)?;
         for (number, hint) in hints.prefetch().enumerate() {
             self.link_prefetch(planner.stage(), descriptor, task, number, hint);
         }

@@ -7,6 +7,8 @@ pub enum Support {
     Enforced,
     /// Recorded in plan and trace; a run may depart from it.
     Hint,
+    /// Stands for something that the target does not have: it decides which worker a task is for, and reports say what it comes to.
+    Simulated,
     /// Accepted without effect; the user is told.
     NoOp,
     /// Refused.
@@ -19,6 +21,7 @@ impl Support {
         match self {
             Support::Enforced => "enforced",
             Support::Hint => "hint",
+            Support::Simulated => "simulated",
             Support::NoOp => "no effect",
             Support::Error => "error",
         }
@@ -42,6 +45,7 @@ impl Capability {
         // The axis comes last: its name may be any word.
         self.primitive
             .replace("vector, cube", number)
+            .replace("x, y", number)
             .replace("depth", number)
             .replace("(n", &format!("({number}"))
             .replace("(axis", &format!("({axis}"))

@@ -9,6 +9,7 @@ mod capability;
 mod expr;
 mod func;
 mod kernel_entry;
+mod layout;
 mod module;
 mod schedule;
 mod stmt;
@@ -27,12 +28,13 @@ pub use expr::{
 };
 pub use func::{FuncKind, Function, Local, LocalTy};
 pub use kernel_entry::{KernelEntry, KernelParam};
+pub use layout::{Layout, dim_text};
 pub use module::{
     Axis, AxisEnd, AxisTile, Binding, BindingSource, Cache, Consumer, DependencyRef, Dim, Entry, EntryParam,
     EntryTy, Field, Graph, KernelUnit, Launch, LaunchTarget, Module, Param, ParamSource, Reference,
     Requirement, ShapeOwner, Space, Stage, Storage, StructDef, Tensor, Tier, TierSet, TileSize,
 };
-pub use schedule::{AxisPolicy, AxisStatement, LaunchStatement, Schedule, SplitPolicy};
+pub use schedule::{AxisPolicy, AxisStatement, LaunchStatement, LayoutStatement, Schedule, SplitPolicy};
 pub use stmt::{Block, EmitHints, ExtentSource, PrefetchHint, Stmt, StmtKind};
 pub use tile::{
     BinaryTileOp, CostClass, ElementFault, Operand, Part, Place, PtoWord, PythonForm, ReduceOp, TILE_OPS,
@@ -42,7 +44,7 @@ pub use tile::{
 pub use types::{Elem, ScalarTy};
 pub use verify::{Verified, into_verified, verify};
 pub use wsp_core::int::{BinOp, UnOp};
-pub use wsp_core::policy::{AffinityPolicy, LaunchPolicy, OrderPolicy};
+pub use wsp_core::policy::{AffinityPolicy, Grid, LaunchPolicy, LayoutDim, MeshAxis, OrderPolicy};
 
 /// The codes of this crate.
 pub const CODES: wsp_diag::Codes = &[

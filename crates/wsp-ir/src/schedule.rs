@@ -1,6 +1,6 @@
 //! Schedules of spaces.
 
-use crate::Expr;
+use crate::{Expr, Layout};
 use wsp_core::policy::{self, LaunchPolicy, OrderPolicy};
 use wsp_diag::Span;
 
@@ -30,6 +30,17 @@ pub struct LaunchStatement {
     pub span: Span,
 }
 
+/// A statement about how a tensor lies on the grid of the schedule.
+#[derive(Clone, PartialEq, Debug)]
+pub struct LayoutStatement {
+    /// What it says.
+    pub layout: Layout,
+    /// `PTO_RELAYOUT`: of the tensor where it is read.
+    pub where_read: bool,
+    /// Where it stands.
+    pub span: Span,
+}
+
 /// `PTO_SCHEDULE`.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Schedule {
@@ -39,6 +50,8 @@ pub struct Schedule {
     pub axes: Vec<AxisStatement>,
     /// Statements about the launch in source order.
     pub launch: Vec<LaunchStatement>,
+    /// Statements about tensors in source order; no tensor has two of a kind.
+    pub layouts: Vec<LayoutStatement>,
     /// Where its name stands.
     pub span: Span,
 }

@@ -67,6 +67,12 @@ table! {
         "at most `n` tasks of one pool run at once";
     POOLS: "PTO_POOLS(vector, cube)", Enforced,
         "so many workers take tasks of kernels `on vector`, so many those of kernels `on cube`, and all take those of other kernels";
+    GRID: "PTO_SPATIAL_MAP(x, y)", Simulated,
+        "a task is for the tile of `PTO_LAYOUT`, else for tile `n` modulo `x * y`, `n` its number in the order of issue; tile `t` goes to worker `t` modulo the number of workers, and idle workers may take its tasks";
+    LAYOUT: "PTO_LAYOUT(tensor, PTO_SHARD(x), PTO_REPLICATE, …)", Simulated,
+        "a task is for the tile that has the first element that it stores of a sharded tensor, or, along axes over which it stores none, loads; kernels that read what no tile has whole are an error that says what to write";
+    RELAYOUT: "PTO_RELAYOUT(tensor, PTO_SHARD(x), PTO_REPLICATE, …)", Simulated,
+        "tasks load the tensor in this layout, and sums whose parts tiles have are added up; here every worker sees all of every tensor, and nothing is moved";
     DEPENDENCY: "PTO_DEPENDENCY(reader.tensor, writer.tensor)", Enforced,
         "tasks wait for those whose data they load, which is inferred from kernels and checked against the statement";
     PROFILE_GUIDED: "PTO_PROFILE_GUIDED(axis, policies)", Error,
@@ -88,6 +94,12 @@ table! {
         "no order is asked for, and ready tasks of an AICPU start in the order in which they became ready";
     PREFETCH_THERE: "PTO_PREFETCH(axis, depth)", NoOp,
         "a core fetches nothing before the task that it is given";
+    GRID_THERE: "PTO_SPATIAL_MAP(x, y)", Error,
+        "AICPUs have no grid of tiles; `cpu_sim` without `--aicpus` has one, simulated";
+    LAYOUT_THERE: "PTO_LAYOUT(tensor, PTO_SHARD(x), PTO_REPLICATE, …)", Error,
+        "AICPUs have no grid of tiles; `cpu_sim` without `--aicpus` has one, simulated";
+    RELAYOUT_THERE: "PTO_RELAYOUT(tensor, PTO_SHARD(x), PTO_REPLICATE, …)", Error,
+        "AICPUs have no grid of tiles; `cpu_sim` without `--aicpus` has one, simulated";
     PRIORITY_THERE: "PTO_PRIORITY(axis)", Enforced,
         "of an AICPU's ready tasks, the one with the largest index starts first, of equals the one that became ready first";
     POOLS_THERE: "PTO_POOLS(vector, cube)", Enforced,
@@ -107,6 +119,12 @@ table! {
         "no order is asked for, and ready tasks start in the order in which they became ready";
     PREFETCH_IN_PACKAGES: "PTO_PREFETCH(axis, depth)", NoOp,
         "cores load what they need when a task starts";
+    GRID_IN_PACKAGES: "PTO_SPATIAL_MAP(x, y)", Error,
+        "an NPU has no grid of tiles; `cpu_sim` has one, simulated";
+    LAYOUT_IN_PACKAGES: "PTO_LAYOUT(tensor, PTO_SHARD(x), PTO_REPLICATE, …)", Error,
+        "an NPU has no grid of tiles; `cpu_sim` has one, simulated";
+    RELAYOUT_IN_PACKAGES: "PTO_RELAYOUT(tensor, PTO_SHARD(x), PTO_REPLICATE, …)", Error,
+        "an NPU has no grid of tiles; `cpu_sim` has one, simulated";
     PRIORITY_IN_PACKAGES: "PTO_PRIORITY(axis)", Enforced,
         "of the ready tasks for a kind of cores, the one with the largest index starts first, of equals the one that became ready first";
     POOLS_IN_PACKAGES: "PTO_POOLS(vector, cube)", Enforced,
@@ -195,7 +213,13 @@ pub(crate) fn of_launch(policy: LaunchPolicy) -> (&'static Capability, String) {
         LaunchPolicy::Gate(Gate { capacity, .. }) => (GATE, capacity.to_string()),
         LaunchPolicy::Pools(PoolSizes::ByUnit { vector, cube }) => (POOLS, format!("{vector}, {cube}")),
         LaunchPolicy::Pools(PoolSizes::Shared) => (POOLS, "shared".to_owned()),
+        LaunchPolicy::Grid(grid) => (GRID, format!("{}, {}", grid.x, grid.y)),
     }
+}
+
+/// The row for what is said of a tensor.
+pub(crate) fn of_layout(where_read: bool) -> &'static Capability {
+    if where_read { RELAYOUT } else { LAYOUT }
 }
 
 /// The table of spaces as Markdown, as the reference prints it; ends with a newline.

@@ -12,6 +12,7 @@ pub mod entry;
 pub mod expected;
 pub mod flow;
 mod fold;
+pub mod layout;
 mod lower;
 mod mechanism;
 mod needs;
@@ -53,4 +54,5 @@ pub const CODES: wsp_diag::Codes = &[
     ptow::codes::CODES,
     target::model::codes::CODES,
     cost::codes::CODES,
+    layout::codes::CODES,
 ];

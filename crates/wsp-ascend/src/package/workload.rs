@@ -7,7 +7,7 @@ use wsp_backend::Expansion;
 use wsp_backend::codes::NO_FILES;
 use wsp_core::ParamId;
 use wsp_diag::{Diagnostic, Diagnostics, Severity};
-use wsp_ir::workload::{self, Deps, Start, ThresholdPolicy, Trace, WindowMode};
+use wsp_ir::workload::{self, Deps, SchedulePolicy, Start, ThresholdPolicy, Trace, WindowMode};
 use wsp_ir::{BindingSource, Const, Expr, ExprKind, ParamSource};
 use wsp_plan::LoweredPlan;
 use wsp_plan::workload::{WorkloadLibrary, WorkloadPlan};
@@ -36,6 +36,7 @@ impl<'a> Source<'a> {
                 .note("AICPUs interpret programs of workloads (`.wsp`)")
                 .help("write the package with loops, or with the tasks of a launch: `--expand table`"));
         }
+        refuse_grid(&plan.policy)?;
         Ok(Source {
             plan: Cow::Borrowed(plan),
             workload: None,
@@ -55,6 +56,7 @@ impl<'a> Source<'a> {
     /// Its kernels have no bodies; it has no program for AICPUs.
     pub(crate) fn workload(plan: &'a WorkloadPlan, expansion: &Expansion) -> Result<Source<'a>, Diagnostics> {
         let Some(library) = &plan.library else { return Err(without_bodies(plan).into()) };
+        refuse_grid(&plan.schedule.policy)?;
         let workload = Workload::new(plan, &library.functions, expansion)?;
         let mut notes = plan.schedule.notes.clone();
         notes.extend_from_slice(workload.notes());
@@ -67,6 +69,21 @@ impl<'a> Source<'a> {
     pub(crate) fn into_plan(self) -> LoweredPlan {
         self.plan.into_owned()
     }
+}
+
+/// An NPU has no grid of tiles.
+fn refuse_grid(policy: &SchedulePolicy) -> Result<(), Diagnostic> {
+    let Some(grid) = policy.grid else { return Ok(()) };
+    let message =
+        format!("packages do not support the grid of {} × {} tiles of the schedule", grid.x, grid.y);
+    let fault = Diagnostic::error(NO_FILES, message)
+        .note("an NPU has no grid of tiles; target `cpu_sim` has one, simulated");
+    let fault = match policy.layouts.first() {
+        Some(layout) => fault.at(layout.span, "a layout on it"),
+        None => fault,
+    };
+    Err(fault
+        .help("leave grid and layouts out of the schedule, or choose another one with `--schedule NAME`"))
 }
 
 /// A workload of declared kernels.

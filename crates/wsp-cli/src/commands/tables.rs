@@ -151,6 +151,7 @@ fn support(support: Support) -> &'static str {
     match support {
         Support::Enforced => "enforced",
         Support::Hint => "hint",
+        Support::Simulated => "simulated",
         Support::NoOp => "no-op",
         Support::Error => "error",
     }

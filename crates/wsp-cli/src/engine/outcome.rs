@@ -22,6 +22,8 @@ pub(crate) struct RunOutcome {
     pub library_params: Vec<(String, ParamValue)>,
     /// What was done with each directive of the schedule.
     pub schedule_lines: Vec<String>,
+    /// Tasks by tile, where the schedule has a grid.
+    pub grid: Vec<String>,
     /// Tasks by kernel, in the order of the program.
     pub kernels: Vec<(String, u64)>,
     /// How long it took.

@@ -9,7 +9,7 @@ use pto_wsp::backend::cpu::{self, CpuSimBackend, Report, WorkloadOutcome};
 use pto_wsp::registry_with;
 use std::any::Any;
 use std::time::Duration;
-use wsp_backend::Registry;
+use wsp_backend::{GridStats, Registry};
 use wsp_ir::{Consumer, Module};
 use wsp_kernel::{CodeCache, Engine, Mode};
 use wsp_plan::ParamValue;
@@ -83,6 +83,7 @@ pub(super) fn run_of_workload(
     RunOutcome {
         library_params: params.into_iter().filter(of_library).collect(),
         schedule_lines: own.schedule.iter().map(ToString::to_string).collect(),
+        grid: own.grid.iter().flat_map(GridStats::lines).collect(),
         timeline: measured(heading, runtime),
         params: own.params,
         time,

@@ -32,6 +32,7 @@ pub(crate) fn execute(
         params: Vec::new(),
         library_params: Vec::new(),
         schedule_lines: Vec::new(),
+        grid: Vec::new(),
         kernels: stats.kernels.into_iter().map(|k| (k.name, k.tasks)).collect(),
         time: RunTime::Measured {
             threads: stats.executors,
@@ -89,6 +90,7 @@ pub(crate) fn simulate(
         params: Vec::new(),
         library_params: Vec::new(),
         schedule_lines: schedule,
+        grid: Vec::new(),
         timeline,
         kernels: kernels.into_iter().zip(counts).filter(|(name, _)| name != BARRIER_NODE).collect(),
         time: RunTime::Cycles { makespan, busy, aicpus: aicpus.map(Box::new) },

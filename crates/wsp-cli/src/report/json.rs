@@ -23,6 +23,7 @@ pub(super) fn run(report: &RunReport) -> Value {
         "max_blocks": stats.max_blocks,
         "schedule": stats.schedule,
         "schedule_lines": stats.schedule_lines,
+        "grid": stats.grid,
         "tiles": tiles(&stats.tiles),
         "chunks": stats.chunks(),
         "merges": stats.merges(),

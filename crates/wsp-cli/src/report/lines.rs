@@ -12,6 +12,13 @@ impl Lines {
         let _ = writeln!(self.0, "  {name:<10} {value}");
     }
 
+    /// A line for each, the first of which has the name.
+    pub(crate) fn add_all(&mut self, name: &str, values: &[String]) {
+        for (at, value) in values.iter().enumerate() {
+            self.add(if at == 0 { name } else { "" }, value);
+        }
+    }
+
     /// What a cache had of a program.
     pub(super) fn cache(&mut self, cache: Option<&CacheUse>) {
         if let Some(cache) = cache {

@@ -60,6 +60,8 @@ pub struct RunStats {
     pub schedule: Option<String>,
     /// What was done with each of its statements.
     pub schedule_lines: Vec<String>,
+    /// Tasks by tile, where it has a grid.
+    pub grid: Vec<String>,
     /// Elements per tile of each tiled axis.
     pub tiles: Vec<(String, u64)>,
     /// Tasks by kernel, in the order of the program.
@@ -233,6 +235,7 @@ pub(crate) fn sample() -> RunReport {
             max_blocks: 72,
             schedule: Some("DecodeSchedule".to_owned()),
             schedule_lines: vec!["PTO_AFFINITY(batch, PTO_CORE_GROUP): enforced".to_owned()],
+            grid: Vec::new(),
             tiles: vec![("kv_chunk".to_owned(), 2731)],
             tasks: vec![
                 group("DecodeDescriptor", "decode_kernel_2k", Some(0), 60),

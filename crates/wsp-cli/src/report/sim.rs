@@ -87,9 +87,7 @@ impl SimReport<'_> {
         let mut lines = Lines::default();
         lines.add("machine", &format!("{name}, {title}, at {:.4} GHz", clock / 1e9));
         self.sources.add_to(&mut lines);
-        for (at, line) in self.outcome.schedule_lines.iter().enumerate() {
-            lines.add(if at == 0 { "schedule" } else { "" }, line);
-        }
+        lines.add_all("schedule", &self.outcome.schedule_lines);
         let tasks: u64 = self.outcome.kernels.iter().map(|(_, tasks)| tasks).sum();
         lines.add("tasks", &tasks.to_string());
         for (kernel, tasks) in &self.outcome.kernels {

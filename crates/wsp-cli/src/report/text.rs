@@ -52,6 +52,7 @@ pub(super) fn run(report: &RunReport) -> String {
     }
     tasks(report, &mut lines);
     lines.add("schedule", stats.schedule.as_deref().unwrap_or("none"));
+    lines.add_all("grid", &stats.grid);
     lines.add(
         "time",
         &format!(

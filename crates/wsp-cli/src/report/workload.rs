@@ -27,6 +27,8 @@ pub struct WorkloadReport {
     pub schedule: Option<String>,
     /// What was done with each of its directives.
     pub schedule_lines: Vec<String>,
+    /// Tasks by tile, where it has a grid.
+    pub grid: Vec<String>,
     /// Tasks by kernel, in the order of the program.
     pub kernels: Vec<(String, u64)>,
     /// How long it took.
@@ -213,6 +215,7 @@ impl Summary for WorkloadReport {
         let groups = self.kernels.iter().map(|(name, tasks)| (name.as_str(), *tasks));
         lines.add("tasks", &text::tiers(groups));
         lines.add("schedule", self.schedule_text());
+        lines.add_all("grid", &self.grid);
         self.time_text(&mut lines);
         self.channels.add_to(&mut lines);
         lines.cache(self.cache.as_ref());
@@ -227,6 +230,7 @@ impl Summary for WorkloadReport {
             "params": self.params.iter().map(|(name, n)| json!({ "name": name, "value": n })).collect::<Vec<_>>(),
             "schedule": self.schedule,
             "schedule_lines": self.schedule_lines,
+            "grid": self.grid,
             "tasks": self.kernels.iter().map(|(name, n)| json!({ "kernel": name, "tasks": n })).collect::<Vec<_>>(),
             "channels": self.channels.json(),
             "check": self.check.json(&self.findings),
@@ -348,6 +352,7 @@ mod tests {
             params: vec![("seq".to_owned(), 1024), ("m".to_owned(), 16)],
             schedule: None,
             schedule_lines: Vec::new(),
+            grid: Vec::new(),
             kernels: vec![("norm".to_owned(), 16), ("gemm".to_owned(), 48)],
             time,
             channels: Channels::default(),

@@ -37,6 +37,62 @@ fn a_llama_layer_as_a_workload() {
     assert_same("examples/llama_layer/layer.wsp", "examples/llama_layer/layer.pto", &sizes, &["y"]);
 }
 
+/// Sizes of a layer whose heads divide among four tiles, and whose heads of keys and values among two.
+const LAYER: [&str; 8] = ["--set", "seq=150", "--set", "hidden=256", "--set", "heads=8", "--set", "ffn=344"];
+
+#[test]
+fn a_llama_layer_over_a_grid_of_tiles_has_the_bits_of_one_without() {
+    let folder = tempfile::tempdir().unwrap();
+    let layer = "examples/llama_layer/layer.wsp";
+    let ways = [&["--threads", "2"][..], &["--threads", "1", "--schedule", "sharded"]];
+    let more = [&["--threads", "3", "--schedule", "sharded"][..], &["--sequential", "--schedule", "sharded"]];
+    let results: Vec<Vec<u8>> = ways
+        .into_iter()
+        .chain(more)
+        .map(|way| {
+            let out = folder.path().join("out.npz").display().to_string();
+            let text = run(&[&["run", layer, "--outputs", &out][..], &LAYER, way].concat());
+            assert!(text.contains("`y` ok"), "{way:?}\n{text}");
+            Npz::open(Path::new(&out)).unwrap().read("y").unwrap().bytes().to_vec()
+        })
+        .collect();
+    assert!(results.iter().all(|result| *result == results[0]), "the ways differ");
+    // Tasks of a column of tiles that has no head of keys are fewer; every tile has some.
+    let (code, out, err) =
+        command::run(&[&["run", layer, "--schedule", "sharded", "--json"][..], &LAYER].concat());
+    assert_eq!(code, 0, "{err}");
+    let told: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let lines: Vec<&str> = told["grid"].as_array().unwrap().iter().filter_map(|l| l.as_str()).collect();
+    for row in 0..2 {
+        let tiles = lines
+            .iter()
+            .find_map(|line| line.strip_prefix(&format!("tiles (0, {row}) to (3, {row}): tasks ")));
+        let tasks: Vec<u64> = tiles.unwrap().split(", ").map(|n| n.parse().unwrap()).collect();
+        assert!(tasks.len() == 4 && tasks.iter().all(|tasks| *tasks > 0), "{lines:#?}");
+    }
+    assert!(lines.contains(&"relayout(attended): all-gather over x"), "{lines:#?}");
+}
+
+#[test]
+fn a_llama_layer_that_reads_parts_of_sums_is_refused_where_it_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = std::fs::read_to_string(command::root().join("examples/llama_layer/layer.wsp")).unwrap();
+    let used = command::root().join("examples/llama_layer/layer.pto");
+    std::fs::copy(used, folder.path().join("layer.pto")).unwrap();
+    let file = folder.path().join("layer.wsp");
+    for (tensor, place) in [("attended", "project_out"), ("middle", "rmsnorm_ffn"), ("gated", "project_down")]
+    {
+        let line = format!("    relayout({tensor}, [replicate, replicate]);\n");
+        assert!(text.contains(&line));
+        std::fs::write(&file, text.replace(&line, "")).unwrap();
+        let args = ["run", file.to_str().unwrap(), "--schedule", "sharded"];
+        let (code, _, err) = command::run(&[&args[..], &LAYER].concat());
+        assert_eq!(code, 1, "{err}");
+        assert!(err.contains("WSP0430") && err.contains(&format!("in kernel `{place}`")), "{err}");
+        assert!(err.contains(&format!("write `relayout({tensor}, [replicate, replicate]);`")), "{err}");
+    }
+}
+
 #[test]
 fn a_mixture_of_experts_over_a_sparse_axis() {
     let sizes = ["--set", "tokens=90", "--set", "hidden=72", "--set", "ffn=140", "--set", "experts=5"];

@@ -91,6 +91,7 @@ impl wsp_backend::Program for SpaceProgram {
         }
         let mut explained = Explanation::new(kernels);
         explained.schedule = self.lines();
+        explained.grid.clone_from(&report.grid);
         explained.implementation = self.implementation(options)?;
         explained.notes.clone_from(&report.notes);
         explained.own = Box::new(report);
@@ -240,6 +241,7 @@ fn told(outcome: Outcome) -> wsp_backend::Outcome {
     counts.compile = Duration::from_nanos(times.compile);
     counts.run = Duration::from_nanos(times.run);
     counts.kernels.clone_from(kernels);
+    counts.grid.clone_from(&stats.grid);
     counts.params = params.iter().map(|(name, value)| (name.clone(), param_value(*value))).collect();
     let mut told = wsp_backend::Outcome::new(outputs, counts);
     (told.unwritten, told.notes) = (unwritten, notes);

@@ -159,6 +159,7 @@ impl wsp_backend::Program for TaskProgram {
         kernels.retain(|(name, _)| name != BARRIER_NODE);
         let mut explained = Explanation::new(kernels);
         explained.schedule = self.lines();
+        explained.grid.clone_from(&listing.grid);
         explained.implementation = self.implementation(options)?;
         explained.own = Box::new(listing);
         Ok(explained)
@@ -287,6 +288,7 @@ fn told(mut outcome: WorkloadOutcome, streams: u32, compile: Duration) -> Outcom
     stats.compile = compile;
     stats.run = Duration::from_nanos(own.run_ns);
     stats.kernels.clone_from(&own.kernels);
+    stats.grid.clone_from(&own.grid);
     stats.params = params.filter(|(name, _)| !shadowed(name)).chain(library).collect();
     let mut told = Outcome::new(std::mem::take(&mut own.outputs), stats);
     told.unwritten = std::mem::take(&mut own.unwritten);

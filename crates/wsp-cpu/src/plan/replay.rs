@@ -12,7 +12,7 @@ use crate::sizes::Sizes;
 use crate::sizing::SizingSink;
 use crate::stats::Outcome;
 use crate::submit::SubmitSink;
-use crate::traps::{generator_fault, one};
+use crate::traps::generator_fault;
 use wsp_diag::Diagnostic;
 use wsp_kernel::{FlatEvent, Trap};
 use wsp_plan::Arrays;
@@ -53,7 +53,9 @@ impl Program {
         for &(axis, size) in &plan.settled.tiles {
             env.set_axis_tile(axis, size);
         }
-        *sizes = plan.sizes(&mut Planner::new(self.lowered(), bound, env), kernels).map_err(one)?;
+        *sizes = plan
+            .sizes(&mut Planner::new(self.lowered(), bound, env), kernels)
+            .map_err(|fault| vec![fault])?;
         times.sizing = clock::nanos_since(started);
         Ok(ReadyLaunch { prepared, generators: Vec::new(), way })
     }
@@ -81,7 +83,7 @@ impl Program {
 
 impl Plan {
     /// What the sizing run of a launch would find.
-    fn sizes(&self, planner: &mut Planner<'_>, kernels: &KernelTable) -> Result<Sizes, Trap> {
+    fn sizes(&self, planner: &mut Planner<'_>, kernels: &KernelTable) -> Result<Sizes, Diagnostic> {
         planner.tiles.clone_from(&self.settled.tiles);
         planner.changed_tiles.clone_from(&self.settled.changed_tiles);
         let mut sink = SizingSink::new(planner, kernels, false);

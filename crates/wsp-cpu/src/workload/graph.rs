@@ -48,6 +48,8 @@ pub(crate) struct BuiltGraph {
     accesses: Vec<GraphAccess>,
     /// Regions of every task, to look for hazards that the edges miss; barrier nodes touch nothing.
     touched: Vec<TaskRegions>,
+    /// The tile of each task, where there is a grid.
+    tiles: Vec<u32>,
     /// Where tasks are dealt to AICPUs: that of each task, and the boundaries of ordered scopes.
     pub(crate) dealing: Dealing,
 }
@@ -108,6 +110,7 @@ impl<'a> GraphSink<'a> {
                 graph,
                 accesses: Vec::new(),
                 touched: Vec::new(),
+                tiles: Vec::new(),
                 dealing: Dealing::default(),
             },
             ids: Vec::new(),
@@ -201,6 +204,7 @@ impl BuiltGraph {
         listing.missed =
             first.map(|found| MissedHazard { earlier: found.other, later: found.task }).collect();
         listing.missed_count = missed.len() as u64;
+        listing.tiles = self.tiles;
         Ok(listing)
     }
 }
@@ -212,7 +216,10 @@ impl TaskSink for GraphSink<'_> {
         if self.ids.len() >= self.most as usize {
             return Err(GraphFault::TooManyTasks);
         }
-        let Touched { reads, writes } = self.toucher.touch(task).map_err(GraphFault::Touch)?;
+        self.toucher.touch(task).map_err(GraphFault::Touch)?;
+        let tile = self.toucher.tile(task);
+        self.built.tiles.extend(tile);
+        let Touched { reads, writes } = self.toucher.touched(task);
         for (slot, written) in self.module.slots.iter().zip(&mut self.written) {
             *written |= writes.iter().any(|region| region.tensor == slot.tensor);
         }
@@ -227,7 +234,7 @@ impl TaskSink for GraphSink<'_> {
             payload: &[task.ordinal as u32],
             reads,
             writes,
-            affinity: affinity(&task.place, self.workers),
+            affinity: affinity(&task.place, tile, self.workers),
             pool: task.place.pool,
             stream: task.place.stream.map(StreamId),
             priority: task.place.priority,

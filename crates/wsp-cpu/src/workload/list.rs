@@ -55,7 +55,9 @@ impl Listing<'_> {
     ) -> Result<GraphListing, Vec<Diagnostic>> {
         // Affinity is no part of a listing.
         let graph = self.build(toucher, deps, detail, (1, 0), limits::MAX_GRAPH_TASKS, RUN_INSTEAD)?;
-        self.listing(graph, tensors, detail)
+        let mut listing = self.listing(graph, tensors, detail)?;
+        listing.grid = toucher.tiles().map(|tiles| tiles.listed(&listing.tiles));
+        Ok(listing)
     }
 
     /// Refuses a workload some of whose tasks conflict without being ordered by what its program says.
@@ -116,7 +118,7 @@ impl Listing<'_> {
         };
         let settled = LoweredSchedule { policy, ..schedule.clone() };
         let settings = run_settings(&settled, options);
-        let RunSettings { config, regions } = settings.map_err(|fault| vec![fault])?;
+        let RunSettings { config, regions, .. } = settings.map_err(|fault| vec![fault])?;
         let way = match options.aicpus {
             0 => Way::Host(config.clone()),
             aicpus => {

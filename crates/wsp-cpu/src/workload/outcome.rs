@@ -1,6 +1,6 @@
 //! What a run of a workload gives.
 
-use wsp_backend::{AicpuOutcome, Bodies, KernelStats, Unwritten};
+use wsp_backend::{AicpuOutcome, Bodies, GridStats, KernelStats, Unwritten};
 use wsp_diag::Diagnostic;
 use wsp_plan::Arrays;
 use wsp_plan::workload::{ChannelUse, ScheduleLine};
@@ -33,6 +33,8 @@ pub struct WorkloadOutcome {
     pub aicpus: Option<AicpuOutcome>,
     /// What went through the channels of its pipelines, in nanoseconds; empty where the run recorded no times.
     pub channels: Vec<ChannelUse>,
+    /// What the tiles of the schedule's grid have had; none of a sequential run of declared kernels.
+    pub grid: Option<GridStats>,
     /// Warnings.
     pub notes: Vec<Diagnostic>,
 }

@@ -304,7 +304,8 @@ impl WorkloadProgram {
                 let bindings = &bound(module, inputs)?;
                 let slots = slots(module, bindings, inputs, options.claim.as_ref())?;
                 let names = NamedTensor::of_workload(module);
-                f(&Listing { module, schedule, bindings, slots, cancel }, &mut Stated, &names)
+                let mut stated = Stated { tiles: run::tiles_of(module, bindings, schedule)? };
+                f(&Listing { module, schedule, bindings, slots, cancel }, &mut stated, &names)
             }
             Kind::Library(library) => {
                 let LibraryKernels { program, tasks, .. } = &**library;

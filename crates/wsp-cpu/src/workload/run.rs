@@ -23,15 +23,18 @@ use super::view_kernel::Interruption;
 use crate::LaunchOptions;
 use crate::prepared::{Launched, Prepared};
 use crate::stats::kernel_stats;
+use crate::tiles::Tiles;
 use std::sync::Arc;
 use std::time::Instant;
 use wsp_backend::Bodies;
 use wsp_backend::claims::{claimed, uses};
+use wsp_core::TensorId;
 use wsp_diag::Diagnostic;
 use wsp_ir::workload::{Deps, Trace, WorkloadModule};
 use wsp_kernel::Mode;
 use wsp_memory::{Claim, Uses};
 use wsp_plan::Arrays;
+use wsp_plan::layout::Tensors;
 use wsp_plan::workload::{Bindings, LoweredSchedule, ScheduleLine, check_schedule, expand};
 use wsp_runtime::{KernelStats, KnownRegions, clock};
 
@@ -80,15 +83,18 @@ impl Launch {
         refuse_without_body(module, registry, inputs)?;
         let bindings = bound(module, inputs)?;
         let notes = check(module, &bindings, schedule, options)?;
+        let tiles = tiles_of(module, &bindings, schedule)?;
         if checks_order(schedule, options) {
             let slots = slots(module, &bindings, inputs, options.claim.as_ref())?;
             let cancel = options.cancel.as_deref();
-            Listing { module, schedule, bindings: &bindings, slots, cancel }.check_order(&mut Stated)?;
+            Listing { module, schedule, bindings: &bindings, slots, cancel }
+                .check_order(&mut Stated::default())?;
         }
         let mut way = Way::new(module, schedule, &bindings, options)?;
         if let Way::Workers(settings) = &mut way {
             let names = module.kernels.iter().map(|kernel| &*kernel.name);
             settings.config = settings.config.of_kernels(names).into_owned();
+            settings.tiles.clone_from(&tiles);
         }
         let tensors = Given { kernels, bindings: &bindings, inputs }.tensors()?;
         let uses = uses(callers(kernels, &tensors));
@@ -123,6 +129,7 @@ impl Launch {
             runtime,
             aicpus: None,
             channels: Vec::new(),
+            grid: None,
             notes: self.notes.clone(),
         }
     }
@@ -146,6 +153,7 @@ impl Launch {
             Way::Workers(settings) => {
                 let known = &mut self.known;
                 outcome.runtime = in_parallel(&self.bindings, &self.tasks, known, settings, options)?;
+                outcome.grid = settings.tiles.as_ref().map(|tiles| tiles.stats());
             }
             Way::Aicpus(ready) => {
                 let tensors = &NamedTensor::of_workload(&kernels.module);
@@ -231,6 +239,7 @@ impl Launch {
         let source = |never| match never {};
         outcome.runtime =
             ran.map_err(|failure| vec![faults::failed(module, failure, options.payload.as_ref(), source)])?;
+        outcome.grid = kept.grid();
         outcome.unwritten = self.tasks.unwritten();
         self.finish(outcome, started);
         Ok(())
@@ -309,7 +318,8 @@ fn in_parallel(
     options: &WorkloadOptions,
 ) -> Result<wsp_runtime::Stats, Vec<Diagnostic>> {
     let DeclaredKernels { module, schedule, .. } = &*tasks.kernels;
-    let RunSettings { config, regions } = settings;
+    let RunSettings { config, regions, tiles } = settings;
+    tiles.iter().for_each(|tiles| tiles.forget());
     let run = wsp_runtime::run_again(config, tasks, known, |submitter| {
         let mut sink = Streaming {
             declared: tasks,
@@ -320,6 +330,7 @@ fn in_parallel(
             explicit: config.deps.takes_edges(),
             equal: EqualRegions::new(*regions),
             tasks: 0,
+            tiles: tiles.as_deref(),
         };
         expand(module, bindings, schedule, &mut sink).map(|_| ())
     });
@@ -436,6 +447,7 @@ impl LibraryLaunch {
             channels: channels::of_run((module, bindings), &stats.runtime, &[]),
             runtime: stats.runtime,
             aicpus,
+            grid: stats.grid,
             notes,
         })
     }
@@ -494,6 +506,28 @@ fn check(
         ]);
     }
     settings::checked(check_schedule(module, bindings, schedule))
+}
+
+/// The grid of a schedule with the layouts of declared tensors.
+///
+/// # Errors
+/// A layout that a tensor cannot have.
+pub(crate) fn tiles_of(
+    module: &WorkloadModule,
+    bindings: &Bindings,
+    schedule: &LoweredSchedule,
+) -> Result<Option<Arc<Tiles>>, Vec<Diagnostic>> {
+    Tiles::new(&schedule.policy, &DeclaredTensors(module, bindings))
+}
+
+/// Declared tensors by name.
+struct DeclaredTensors<'a>(&'a WorkloadModule, &'a Bindings);
+
+impl Tensors for DeclaredTensors<'_> {
+    fn find(&self, name: &str) -> Option<(TensorId, Vec<Option<u32>>)> {
+        let tensor = TensorId(self.0.tensors.iter().position(|tensor| tensor.name == name)? as u32);
+        Some((tensor, self.1.shape(tensor).iter().copied().map(Some).collect()))
+    }
 }
 
 /// Whether the program itself says what its tasks wait for, so that it may have forgotten something.

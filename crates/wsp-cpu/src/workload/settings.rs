@@ -2,6 +2,7 @@
 
 use super::codes;
 use super::inputs::WorkloadOptions;
+use crate::tiles::Tiles;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wsp_backend::codes::NOT_REPLAYED;
@@ -29,6 +30,8 @@ pub(crate) enum RegionRule {
 pub(crate) struct RunSettings {
     pub(crate) config: RunConfig,
     pub(crate) regions: RegionRule,
+    /// The grid that tasks are placed on; none where the schedule has none, and until a launch has bound its tensors.
+    pub(crate) tiles: Option<Arc<Tiles>>,
 }
 
 /// The settings of a run.
@@ -41,12 +44,13 @@ pub(crate) fn run_settings(
 ) -> Result<RunSettings, Diagnostic> {
     if options.sequential {
         let config = one_by_one(options.cancel.as_ref());
-        return Ok(RunSettings { config, regions: RegionRule::Any });
+        return Ok(RunSettings { config, regions: RegionRule::Any, tiles: None });
     }
     let config = config(&schedule.policy, &Asked::of(schedule, options))?;
     let config = config.settled().map_err(|fault| bad_option(&fault.to_string()))?.into_owned();
     let exact = schedule.policy.deps == Deps::Exact;
-    Ok(RunSettings { config, regions: if exact { RegionRule::EqualOrDisjoint } else { RegionRule::Any } })
+    let regions = if exact { RegionRule::EqualOrDisjoint } else { RegionRule::Any };
+    Ok(RunSettings { config, regions, tiles: None })
 }
 
 /// One task after another, each submitted when the one before is complete.
@@ -281,8 +285,11 @@ fn threads(pools: PoolSizes, asked: u32) -> Result<u32, Diagnostic> {
     Ok(asked)
 }
 
-/// Where a task would best run.
-pub(crate) fn affinity(place: &Placement, workers: u32) -> Affinity {
+/// Where a task would best run, which is for a tile where there is a grid.
+pub(crate) fn affinity(place: &Placement, tile: Option<u32>, workers: u32) -> Affinity {
+    if let Some(tile) = tile {
+        return Affinity::Local(tile.into());
+    }
     let worker = place.dispatch.and_then(|dispatched| dispatched.worker(workers));
     worker.map_or(Affinity::Any, |worker| Affinity::Local(worker.into()))
 }

@@ -87,4 +87,8 @@ impl Toucher for Costed<'_> {
     fn touched<'t>(&'t self, task: &'t TaskRecord<'_>) -> Touched<'t> {
         self.inner.touched(task)
     }
+
+    fn tile(&mut self, task: &TaskRecord<'_>) -> Option<u32> {
+        self.inner.tile(task)
+    }
 }

@@ -6,6 +6,8 @@ use super::equal::{EqualRegions, RegionFault};
 use super::kept::MOST_KEPT;
 use super::records::{Arguments, Numbers, Record};
 use super::settings::affinity;
+use super::touch::stated_tile;
+use crate::tiles::Tiles;
 use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicBool, Ordering};
 use wsp_core::{Poll, SlotId, StreamId, TaskId};
@@ -134,6 +136,8 @@ pub(crate) struct Streaming<'a, 's, 'r> {
     pub(crate) equal: EqualRegions,
     /// Tasks so far.
     pub(crate) tasks: u64,
+    /// The grid that tasks are placed on.
+    pub(crate) tiles: Option<&'a Tiles>,
 }
 
 /// The tasks that `after` names: ids of a run count tasks only, as ordinals do.
@@ -149,12 +153,13 @@ impl TaskSink for Streaming<'_, '_, '_> {
         self.equal.check(task.ordinal, task.reads, task.writes).map_err(StreamFault::Regions)?;
         let number = self.declared.records.put(&mut self.numbers, task.into());
         let after = if self.explicit { earlier(task) } else { Vec::new() };
+        let tile = self.tiles.map(|tiles| stated_tile(tiles, task));
         let spec = TaskSpec {
             kernel: task.kernel,
             payload: &[number],
             reads: task.reads,
             writes: task.writes,
-            affinity: affinity(&task.place, self.workers),
+            affinity: affinity(&task.place, tile, self.workers),
             pool: task.place.pool,
             stream: task.place.stream.map(StreamId),
             priority: task.place.priority,

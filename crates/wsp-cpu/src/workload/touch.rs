@@ -1,5 +1,7 @@
 //! What a generated task touches.
 
+use crate::tiles::Tiles;
+use std::sync::Arc;
 use wsp_core::{ExecPool, KernelId, Region};
 use wsp_diag::Diagnostic;
 use wsp_plan::cost::Work;
@@ -26,6 +28,16 @@ pub(crate) trait Toucher {
     /// Regions of the last task, once more. `task` is that task.
     fn touched<'t>(&'t self, task: &'t TaskRecord<'_>) -> Touched<'t>;
 
+    /// The tile that the last task is for; none where the schedule has no grid.
+    fn tile(&mut self, _task: &TaskRecord<'_>) -> Option<u32> {
+        None
+    }
+
+    /// The grid that tasks are placed on, if the schedule has one.
+    fn tiles(&self) -> Option<&Tiles> {
+        None
+    }
+
     /// The cycles of the last task by the operations of its kernel; none where these are not known.
     ///
     /// # Errors
@@ -42,7 +54,10 @@ pub(crate) trait Toucher {
 
 /// Declared kernels: what the call says.
 #[derive(Debug, Default)]
-pub(crate) struct Stated;
+pub(crate) struct Stated {
+    /// The grid that tasks are placed on, if the schedule has one.
+    pub(crate) tiles: Option<Arc<Tiles>>,
+}
 
 impl Toucher for Stated {
     fn touch<'t>(&'t mut self, task: &'t TaskRecord<'_>) -> Result<Touched<'t>, Diagnostic> {
@@ -52,4 +67,23 @@ impl Toucher for Stated {
     fn touched<'t>(&'t self, task: &'t TaskRecord<'_>) -> Touched<'t> {
         Touched { reads: task.reads, writes: task.writes }
     }
+
+    fn tile(&mut self, task: &TaskRecord<'_>) -> Option<u32> {
+        self.tiles.as_ref().map(|tiles| stated_tile(tiles, task))
+    }
+
+    fn tiles(&self) -> Option<&Tiles> {
+        self.tiles.as_deref()
+    }
+}
+
+/// The tile that a task of declared kernels is for.
+pub(crate) fn stated_tile(tiles: &Tiles, task: &TaskRecord<'_>) -> u32 {
+    tiles.tile(task_number(tiles, task), task.reads, task.writes)
+}
+
+/// What places a task along axes of the grid that its layouts leave open: the number that `dispatch` gives it, else how many come before.
+pub(crate) fn task_number(tiles: &Tiles, task: &TaskRecord<'_>) -> u64 {
+    let said = task.place.dispatch.and_then(|dispatched| dispatched.worker(tiles.map.grid().tiles()));
+    said.map_or(task.ordinal, u64::from)
 }

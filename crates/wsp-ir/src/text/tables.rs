@@ -7,11 +7,12 @@ use super::tree::Tree;
 use crate::{
     AffinityPolicy, Axis, AxisEnd, AxisPolicy, AxisStatement, AxisTile, Binding, BindingSource, Cache,
     Consumer, DependencyRef, Dim, Elem, Entry, EntryParam, EntryTy, Field, FuncKind, Function, Graph,
-    KernelEntry, KernelParam, KernelUnit, Launch, LaunchStatement, LaunchTarget, Local, LocalTy, Module,
-    OrderPolicy, Param, ParamSource, Reference, Requirement, ScalarTy, Schedule, ShapeOwner, Space,
-    SplitPolicy, Stage, Storage, StructDef, Tensor, Tier, TierSet, TileRole, TileSize, TileTy,
+    KernelEntry, KernelParam, KernelUnit, Launch, LaunchStatement, LaunchTarget, Layout, LayoutStatement,
+    Local, LocalTy, Module, OrderPolicy, Param, ParamSource, Reference, Requirement, ScalarTy, Schedule,
+    ShapeOwner, Space, SplitPolicy, Stage, Storage, StructDef, Tensor, Tier, TierSet, TileRole, TileSize,
+    TileTy,
 };
-use wsp_core::policy::{Gate, GateScope, LaunchPolicy, PoolSizes};
+use wsp_core::policy::{Gate, GateScope, Grid, LaunchPolicy, LayoutDim, MeshAxis, PoolSizes};
 use wsp_core::{DType, ExecPool};
 
 record! {
@@ -30,7 +31,10 @@ record! {
     "about" => AxisStatement { axis, policy; span };
     "all" => LaunchStatement { policy; span };
     "gate" => Gate { scope, capacity };
-    "schedule" => Schedule { name, axes, launch; span };
+    "tiles" => Grid { x, y };
+    "held" => Layout { tensor, dims, pending; span };
+    "layout" => LayoutStatement { layout, where_read; span };
+    "schedule" => Schedule { name, axes, launch, layouts; span };
     "field" => Field { name; span };
     "struct" => StructDef { name, fields, consumer; span };
     "function" => Function { name, kind, params, locals, ret, body; span } within;
@@ -83,7 +87,9 @@ choice! {
     }
     GateScope { "global" => Global, "per_stream" => PerStream, "per_pool" => PerPool }
     PoolSizes { "shared" => Shared, "by_unit" => ByUnit { vector, cube } }
-    LaunchPolicy { "gates" => Gate(gate), "pools" => Pools(pools) }
+    LaunchPolicy { "gates" => Gate(gate), "pools" => Pools(pools), "grid" => Grid(grid) }
+    MeshAxis { "x" => X, "y" => Y }
+    LayoutDim { "replicate" => Replicate, "shard" => Shard(axis) }
     ExecPool { "vector" => Vector, "cube" => Cube, "any" => Any }
     Consumer { "nobody" => None, "tiers" => Tiers { set, field }, "kernel" => Kernel(function) }
     FuncKind { "helper" => Helper, "kernel" => Kernel { descriptor }, "generator" => Generator { space } }
@@ -96,5 +102,5 @@ choice! {
 
 plain_choice! {
     ScalarTy DType Elem TileRole ParamSource ShapeOwner Dim Storage AxisEnd TileSize AffinityPolicy OrderPolicy
-    SplitPolicy AxisPolicy GateScope PoolSizes LaunchPolicy ExecPool Consumer FuncKind LocalTy KernelParam EntryTy BindingSource LaunchTarget
+    SplitPolicy AxisPolicy GateScope PoolSizes LaunchPolicy MeshAxis LayoutDim ExecPool Consumer FuncKind LocalTy KernelParam EntryTy BindingSource LaunchTarget
 }

@@ -56,6 +56,7 @@ fn check_launch(cx: &mut Checker<'_>, statement: &LaunchStatement) {
         LaunchPolicy::Gate(gate) => (vec![gate.capacity], u32::MAX),
         LaunchPolicy::Pools(PoolSizes::ByUnit { vector, cube }) => (vec![vector, cube], MAX_THREADS),
         LaunchPolicy::Pools(PoolSizes::Shared) => return,
+        LaunchPolicy::Grid(grid) => (vec![grid.x, grid.y], MAX_THREADS),
     };
     let wrong = counts.iter().find(|count| !(1..=most).contains(*count));
     cx.require(wrong.is_none(), rule::LAUNCH_COUNT, statement.span, || {

@@ -29,6 +29,7 @@ pub mod text;
 pub mod verify;
 mod walk;
 
+pub use crate::layout::Layout;
 pub use directive::*;
 pub use expr::{IntExpr, IntExprKind};
 pub use lint::{is_param_used, warnings};
@@ -39,5 +40,7 @@ pub use model::{
 };
 pub use statement::{StatementKind, each_node};
 pub use wsp_core::ExecPool;
-pub use wsp_core::policy::{Deps, Gate, GateScope, PoolSizes, Ready, Start, Trace, Window, WindowMode};
+pub use wsp_core::policy::{
+    Deps, Gate, GateScope, Grid, LayoutDim, MeshAxis, PoolSizes, Ready, Start, Trace, Window, WindowMode,
+};
 pub use wsp_core::ptow::interp::AccessMode;

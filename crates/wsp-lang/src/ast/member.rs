@@ -1,7 +1,7 @@
 //! The block forms and their members: spaces, tiers, schedules, graphs.
 
 use super::{Expr, Extent, Ident};
-use wsp_core::policy::{AxisPolicy, LaunchPolicy};
+use wsp_core::policy::{AxisPolicy, LaunchPolicy, LayoutDim};
 use wsp_diag::Span;
 
 /// `PTO_SPACE(name) { … }`.
@@ -121,6 +121,15 @@ pub enum Said {
     Axis(Ident, AxisPolicy<Expr>),
     /// Of the launch, such as `PTO_POOLS(vector, cube)`.
     Launch(LaunchPolicy),
+    /// Of a tensor: `PTO_LAYOUT(tensor, dim, …)`, or `PTO_RELAYOUT(tensor, dim, …)`.
+    Layout {
+        /// The tensor.
+        tensor: Ident,
+        /// How each of its dimensions lies on the grid.
+        dims: Vec<LayoutDim>,
+        /// Where it is read.
+        where_read: bool,
+    },
 }
 
 /// `PTO_GRAPH(name) { … }`.

@@ -10,7 +10,8 @@ use crate::codes;
 use std::rc::Rc;
 use wsp_core::limits::{MAX_THREADS, SPLIT_ALIGN};
 use wsp_core::policy::{
-    AffinityPolicy, AxisPolicy, Gate, GateScope, LaunchPolicy, OrderPolicy, PoolSizes, SplitPolicy,
+    AffinityPolicy, AxisPolicy, Gate, GateScope, Grid, LaunchPolicy, LayoutDim, MeshAxis, OrderPolicy,
+    PoolSizes, SplitPolicy,
 };
 use wsp_diag::{Diagnostic, Span};
 use wsp_syntax::{Tok, shorten};
@@ -27,6 +28,8 @@ const ORDERS: &[&str] = &[
 ];
 
 const SPLITS: &[&str] = &["PTO_WHOLE", "PTO_FIXED", "PTO_BALANCED"];
+
+const LAYOUTS: &[&str] = &["PTO_SHARD", "PTO_REPLICATE"];
 
 const SCOPES: &[&str] = &["PTO_PER_POOL"];
 
@@ -174,6 +177,8 @@ impl Parser<'_> {
         let said = match form.name {
             "PTO_PIPELINE_DEPTH" => Said::Launch(LaunchPolicy::Gate(self.gate()?)),
             "PTO_POOLS" => Said::Launch(LaunchPolicy::Pools(self.pools(form)?)),
+            "PTO_SPATIAL_MAP" => Said::Launch(LaunchPolicy::Grid(self.grid(form)?)),
+            "PTO_LAYOUT" | "PTO_RELAYOUT" => self.layout(form)?,
             _ => {
                 let axis = self.name("the name of an axis")?;
                 Said::Axis(axis, self.axis_policy(form)?)
@@ -225,6 +230,42 @@ impl Parser<'_> {
         self.form_comma(form, "the number of workers for cube tasks")?;
         let cube = self.workers("the number of workers for cube tasks")?;
         Ok(PoolSizes::ByUnit { vector, cube })
+    }
+
+    fn grid(&mut self, form: &'static Form) -> Parsed<Grid> {
+        let x = self.workers("the number of tiles of a row")?;
+        self.form_comma(form, "the number of rows")?;
+        Ok(Grid { x, y: self.workers("the number of rows")? })
+    }
+
+    fn layout(&mut self, form: &'static Form) -> Parsed<Said> {
+        let tensor = self.name("the name of a tensor")?;
+        self.form_comma(form, "`PTO_SHARD(x)`, `PTO_SHARD(y)` or `PTO_REPLICATE` for each dimension")?;
+        let mut dims = vec![self.layout_dim()?];
+        while self.form_more() {
+            dims.push(self.layout_dim()?);
+        }
+        Ok(Said::Layout { tensor, dims, where_read: form.name == "PTO_RELAYOUT" })
+    }
+
+    fn layout_dim(&mut self) -> Parsed<LayoutDim> {
+        let shards = match self.word() {
+            Some("PTO_REPLICATE") => false,
+            Some("PTO_SHARD") => true,
+            _ => return Err(self.unknown_policy("the layout of a dimension", LAYOUTS)),
+        };
+        self.bump();
+        if !shards {
+            return Ok(LayoutDim::Replicate);
+        }
+        let open = self.expect(Tok::LParen, "`(` and an axis of the grid, `x` or `y`, after `PTO_SHARD`")?;
+        let named = self.word().and_then(|word| MeshAxis::WORDS.iter().find(|(known, _)| *known == word));
+        let Some((_, axis)) = named else {
+            return Err(self.unknown_policy("an axis of the grid of `PTO_SPATIAL_MAP`", &["x", "y"]));
+        };
+        self.bump();
+        self.close(open, "`)` after the axis")?;
+        Ok(LayoutDim::Shard(*axis))
     }
 
     fn workers(&mut self, what: &str) -> Parsed<u32> {

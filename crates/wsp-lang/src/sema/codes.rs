@@ -208,6 +208,10 @@ sequential and parallel.";
         "\
 A schedule is applied to a space that lacks an axis the schedule names. Remove the statement, or write a schedule
 for this space.";
+    pub(crate) BAD_LAYOUT = 182, "layout that a tensor cannot have",
+        "\
+`PTO_LAYOUT` and `PTO_RELAYOUT` name a tensor of the file and say of each of its dimensions `PTO_REPLICATE`, `PTO_SHARD(x)` or
+`PTO_SHARD(y)`, each axis once, in a schedule with `PTO_SPATIAL_MAP(x, y)`: the tiles along an axis hold one dimension in parts.";
     pub(crate) BAD_FIELD_TYPE = 190, "field type",
         "\
 Descriptors hold `uint32_t` fields only: indices, bounds and offsets, never pointers or floats, so that they are

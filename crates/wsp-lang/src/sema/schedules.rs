@@ -5,10 +5,10 @@ use super::body::{Body, BodyKind};
 use super::codes;
 use super::names::with_suggestion;
 use crate::ast::{self, Said, ScheduleMember};
-use wsp_core::policy::{AxisPolicy, LaunchPolicy};
+use wsp_core::policy::{AxisPolicy, LaunchPolicy, LayoutDim};
 use wsp_core::{ScheduleId, SpaceId};
 use wsp_diag::{Diagnostic, Span};
-use wsp_ir::{AxisStatement, LaunchStatement};
+use wsp_ir::{AxisStatement, LaunchStatement, Layout, LayoutStatement};
 
 impl Sema<'_> {
     /// Lowers every schedule.
@@ -33,6 +33,10 @@ impl Sema<'_> {
                     "two `PTO_PIPELINE_DEPTH` statements of one scope".to_owned()
                 }
                 Said::Launch(LaunchPolicy::Pools(_)) => "two `PTO_POOLS` statements".to_owned(),
+                Said::Launch(LaunchPolicy::Grid(_)) => "two `PTO_SPATIAL_MAP` statements".to_owned(),
+                Said::Layout { tensor, where_read, .. } => {
+                    format!("two `{}` statements for `{}`", layout_form(*where_read), tensor.as_str())
+                }
             };
             self.fail(
                 Diagnostic::error(codes::DUPLICATE_POLICY, message)
@@ -45,6 +49,10 @@ impl Sema<'_> {
         let (axis, policy) = match &member.said {
             Said::Launch(policy) => {
                 self.module.schedules[at].launch.push(LaunchStatement { policy: *policy, span });
+                return;
+            }
+            Said::Layout { tensor, dims, where_read } => {
+                self.lower_layout(at, tensor, dims, *where_read, span);
                 return;
             }
             Said::Axis(axis, policy) => (axis, policy),
@@ -67,6 +75,41 @@ impl Sema<'_> {
             }
         };
         self.module.schedules[at].axes.push(AxisStatement { axis: name, policy, span });
+    }
+
+    /// A layout is of a tensor of the file, says something of each dimension, and has each axis of the grid of its schedule once.
+    fn lower_layout(
+        &mut self,
+        at: usize,
+        tensor: &ast::Ident,
+        dims: &[LayoutDim],
+        where_read: bool,
+        span: Span,
+    ) {
+        let layout = Layout::new(tensor.as_str(), dims, tensor.span);
+        let form = layout_form(where_read);
+        let members = &self.schedules[at].members;
+        if !members.iter().any(|member| matches!(member.said, Said::Launch(LaunchPolicy::Grid(_)))) {
+            let message = format!("`{form}` has no effect without `PTO_SPATIAL_MAP`");
+            let fault = Diagnostic::error(codes::BAD_LAYOUT, message).at(span, "there is no grid");
+            self.fail(fault.help("add the grid to the schedule, such as `PTO_SPATIAL_MAP(4, 2)`"));
+            return;
+        }
+        let Some(known) = self.module.tensors.iter().find(|known| known.name == layout.tensor) else {
+            let near = self.suggest(tensor.as_str(), self.module.tensors.iter().map(|t| t.name.as_str()));
+            let message = format!("there is no tensor `{}`", layout.tensor);
+            let fault = Diagnostic::error(codes::BAD_LAYOUT, message).at(tensor.span, "unknown tensor");
+            self.fail(with_suggestion(fault, near));
+            return;
+        };
+        if let Some((message, help)) = layout.fault(known.rank()) {
+            let help = help.replace("replicate", "PTO_REPLICATE").replace("shard", "PTO_SHARD");
+            let at = known.span;
+            let fault = Diagnostic::error(codes::BAD_LAYOUT, message).at(span, "").help(help);
+            self.fail(fault.label(at, "the tensor"));
+            return;
+        }
+        self.module.schedules[at].layouts.push(LayoutStatement { layout, where_read, span });
     }
 
     /// A schedule names axes, not spaces: some space must have the axis.
@@ -104,6 +147,10 @@ impl Sema<'_> {
     }
 }
 
+fn layout_form(where_read: bool) -> &'static str {
+    if where_read { "PTO_RELAYOUT" } else { "PTO_LAYOUT" }
+}
+
 /// Whether a statement says what an earlier one has said: of an axis, of the launch, or, of priorities, of another axis.
 fn is_again(earlier: &Said, later: &Said) -> bool {
     match (earlier, later) {
@@ -114,7 +161,12 @@ fn is_again(earlier: &Said, later: &Said) -> bool {
         (Said::Launch(LaunchPolicy::Gate(first)), Said::Launch(LaunchPolicy::Gate(second))) => {
             first.scope == second.scope
         }
-        (Said::Launch(LaunchPolicy::Pools(_)), Said::Launch(LaunchPolicy::Pools(_))) => true,
+        (Said::Launch(LaunchPolicy::Pools(_)), Said::Launch(LaunchPolicy::Pools(_)))
+        | (Said::Launch(LaunchPolicy::Grid(_)), Said::Launch(LaunchPolicy::Grid(_))) => true,
+        (
+            Said::Layout { tensor: first, where_read: of, .. },
+            Said::Layout { tensor: second, where_read: again, .. },
+        ) => first.name == second.name && of == again,
         _ => false,
     }
 }

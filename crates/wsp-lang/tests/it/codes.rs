@@ -139,6 +139,23 @@ const WITH_PRELUDE: &[(u16, &str, &str)] = &[
         "PTO_SPLIT(c, PTO_BALANCED)",
     ),
     (
+        182,
+        "PTO_SCHEDULE(A) { PTO_LAYOUT(t, PTO_SHARD(x), PTO_REPLICATE) }",
+        "PTO_LAYOUT(t, PTO_SHARD(x), PTO_REPLICATE)",
+    ),
+    (182, "PTO_SCHEDULE(A) { PTO_SPATIAL_MAP(4, 2) PTO_LAYOUT(tt, PTO_REPLICATE) }", "tt"),
+    (
+        182,
+        "PTO_SCHEDULE(A) { PTO_SPATIAL_MAP(4, 2) PTO_LAYOUT(t, PTO_SHARD(x)) }",
+        "PTO_LAYOUT(t, PTO_SHARD(x))",
+    ),
+    (
+        182,
+        "PTO_SCHEDULE(A) { PTO_SPATIAL_MAP(4, 2) PTO_RELAYOUT(t, PTO_SHARD(y), PTO_SHARD(y)) }",
+        "PTO_RELAYOUT(t, PTO_SHARD(y), PTO_SHARD(y))",
+    ),
+    (180, "PTO_SCHEDULE(A) { PTO_SPATIAL_MAP(4, 2) PTO_SPATIAL_MAP(2, 4) }", "PTO_SPATIAL_MAP(2, 4)"),
+    (
         181,
         "PTO_SCHEDULE(A) { PTO_SPLIT(z, PTO_WHOLE) } PTO_DESCRIPTOR_GEN(S) { PTO_APPLY_SCHEDULE(A); }",
         "PTO_SPLIT(z, PTO_WHOLE)",

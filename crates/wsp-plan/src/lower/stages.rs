@@ -1,5 +1,6 @@
 //! What a launch runs: its stages, the kernels they reach, and what those do with tensors.
 
+use crate::layout::codes::OTHER_GRID;
 use crate::lower::codes;
 use crate::{KernelAccess, PlanStage, TensorUse, arrays_read, pools, walk};
 use wsp_core::policy::{ExecPool, PoolSizes, Ready};
@@ -78,6 +79,7 @@ pub(super) fn policy(
                 None => policy.gates.push(*gate),
             }
         }
+        on_one_grid(&mut policy, of, sources[at].span)?;
         if of.pools == PoolSizes::Shared {
             continue;
         }
@@ -92,6 +94,34 @@ pub(super) fn policy(
         (policy.pools, pools) = (of.pools, Some(at));
     }
     Ok(policy)
+}
+
+/// Takes in the grid and the layouts of a stage: a launch has one grid, and each tensor one layout.
+fn on_one_grid(all: &mut SchedulePolicy, of: &SchedulePolicy, span: Span) -> Result<(), Vec<Diagnostic>> {
+    let other = |what: String| {
+        let fault =
+            Diagnostic::error(OTHER_GRID, what).at(span, "the schedule of this stage says it otherwise");
+        vec![fault.help("write the same in each schedule, or in one of them only")]
+    };
+    if let (Some(before), Some(grid)) = (all.grid, of.grid)
+        && before != grid
+    {
+        let (bx, by, x, y) = (before.x, before.y, grid.x, grid.y);
+        return Err(other(format!(
+            "the stages of one launch have grids of {bx} × {by} and of {x} × {y} tiles"
+        )));
+    }
+    all.grid = all.grid.or(of.grid);
+    for (all, of) in [(&mut all.layouts, &of.layouts), (&mut all.relayouts, &of.relayouts)] {
+        for layout in of {
+            match all.iter().find(|known| known.tensor == layout.tensor) {
+                Some(known) if known.dims == layout.dims => {}
+                Some(_) => return Err(other(format!("`{}` has two layouts in one launch", layout.tensor))),
+                None => all.push(layout.clone()),
+            }
+        }
+    }
+    Ok(())
 }
 
 /// A warning where the pools of a launch have workers of a unit that no kernel of its stages is for.

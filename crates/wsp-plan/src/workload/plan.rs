@@ -2,6 +2,7 @@
 
 use super::link::{Functions, link, named};
 use super::schedule::{LoweredSchedule, lower_schedule};
+use crate::layout::declared::check_names;
 use crate::lower::{LoweredPlan, lower_library};
 use crate::options::CompileOptions;
 use wsp_core::FuncId;
@@ -50,6 +51,10 @@ impl WorkloadPlan {
         // Kernels take their units from the file of the functions that they are.
         let functions = link(&mut module, library)?;
         let schedule = lower_schedule(&module, options.schedule.as_deref(), options.target)?;
+        let faults = check_names(&module, &schedule.policy, library);
+        if !faults.is_empty() {
+            return Err(faults.into());
+        }
         let library = match library {
             None => None,
             Some(library) => {

@@ -7,6 +7,7 @@ mod costs;
 mod decode_example;
 mod expected_accesses;
 mod flow;
+mod layouts;
 mod lowering;
 mod models;
 mod pipelines_by_data;

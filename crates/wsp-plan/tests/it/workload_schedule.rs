@@ -103,7 +103,6 @@ fn what_no_target_does_is_refused_with_what_comes_nearest() {
         ("timing(batched(16))", "timing(batched(n))", "batch_deps(16)"),
         ("timing(interleaved(4))", "timing(interleaved(n))", "streams(4)"),
         ("timing(rate_limit(9))", "timing(rate_limit(n))", "pipeline_depth(9)"),
-        ("spatial_map((4, 2))", "spatial_map((x, y))", "dispatch(affinity(key))"),
     ];
     for (written, primitive, instead) in cases {
         let module = module(&grid(&format!("{written};")));

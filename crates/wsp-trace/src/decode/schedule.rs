@@ -31,6 +31,14 @@ impl DirectiveFields for Placed<'_, '_, '_> {
         self.fields.word(name, words)
     }
 
+    fn words<T: Copy>(&mut self, name: &'static str, words: &[(&str, T)]) -> Decoded<Vec<T>> {
+        self.fields.list(name, |json| json.word(words))
+    }
+
+    fn name(&mut self, name: &'static str) -> Decoded<String> {
+        self.fields.required(name, Json::name)
+    }
+
     fn expr(&mut self, name: &'static str) -> Decoded<IntExpr> {
         self.fields.required(name, |json| self.at.expr(json))
     }

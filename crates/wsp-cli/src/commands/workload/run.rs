@@ -118,6 +118,7 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
                 params: outcome.params.clone(),
                 schedule: name,
                 schedule_lines: outcome.schedule_lines.clone(),
+                grid: outcome.grid.clone(),
                 kernels: outcome.kernels.clone(),
                 time: outcome.time.clone(),
                 channels: outcome.channels(),

@@ -177,3 +177,13 @@ fn workloads_without_packages_are_told_why() {
         assert!(!Path::new(&to).exists(), "{args:?}");
     }
 }
+
+#[test]
+fn packages_have_no_grid_of_tiles() {
+    let (layer, folder) = ("examples/llama_layer/layer.wsp", Folder::with(&[]));
+    let to = folder.at("package");
+    let (code, _, err) = run(&["emit", layer, "--target", "ascend_910b", "--schedule", "sharded", "-o", &to]);
+    assert_eq!(code, 1, "{err}");
+    assert!(err.contains("packages do not support the grid of 4 × 2 tiles"), "{err}");
+    assert!(err.contains("target `cpu_sim` has one, simulated"), "{err}");
+}

@@ -35,6 +35,12 @@ pub(crate) fn config(
     aicpus: u16,
     asked: &Asked<'_>,
 ) -> Result<AicpuConfig, Diagnostic> {
+    if policy.grid.is_some() {
+        let fault = bad_option("AICPUs do not support the grid of tiles of the schedule");
+        return Err(fault
+            .help("leave out `--aicpus`, or grid and layouts")
+            .python("leave out `num_aicpus`, or grid and layouts"));
+    }
     let config = AicpuConfig {
         threads: worker_threads(asked.threads),
         window: window(asked.window.or(policy.window.map(|window| window.capacity)), aicpus.into())?,

@@ -126,7 +126,7 @@ impl LibraryTasks {
         expand(&self.module, bindings, &self.schedule, &mut sink)
             .map_err(|error| vec![generation(error, |fault| fault)])?;
         let Sizing { inner, .. } = sink;
-        inner.finish(planner).map_err(|trap| vec![trap.into()])
+        inner.finish(planner).map_err(|fault| vec![fault])
     }
 
     /// Generates every task for the runtime.

@@ -79,6 +79,7 @@ impl TaskSink for Submitting<'_, '_, '_, '_> {
 
     fn task(&mut self, task: &TaskRecord<'_>) -> Result<(), SubmitFault> {
         self.touch.touch(task).map_err(SubmitFault::Task)?;
+        let tile = self.touch.tile(task);
         let touched = self.touch.touched(task);
         self.equal.check(task.ordinal, touched.reads, touched.writes).map_err(SubmitFault::Regions)?;
         let after = if self.explicit { earlier(task) } else { Vec::new() };
@@ -87,7 +88,7 @@ impl TaskSink for Submitting<'_, '_, '_, '_> {
             payload: &self.touch.words,
             reads: touched.reads,
             writes: touched.writes,
-            affinity: affinity(&task.place, self.workers),
+            affinity: affinity(&task.place, tile, self.workers),
             pool: task.place.pool,
             stream: task.place.stream.map(StreamId),
             priority: task.place.priority,

@@ -1,10 +1,11 @@
 //! What tasks of library kernels touch.
 
 use super::super::codes;
-use super::super::touch::{Touched, Toucher};
+use super::super::touch::{Touched, Toucher, task_number};
 use super::Callees;
 use crate::kernels::{Evaluator, KernelTable};
 use crate::machine::Launch;
+use crate::tiles::Tiles;
 use smallvec::SmallVec;
 use wsp_core::{ExecPool, KernelId};
 use wsp_diag::{Diagnostic, Span};
@@ -74,6 +75,16 @@ impl Toucher for LibraryTouch<'_> {
 
     fn touched<'t>(&'t self, _: &'t TaskRecord<'_>) -> Touched<'t> {
         self.last()
+    }
+
+    fn tile(&mut self, task: &TaskRecord<'_>) -> Option<u32> {
+        let number = task_number(self.kernels.tiles.as_ref()?, task);
+        let of = (self.kernel, number);
+        self.kernels.tile(of, &self.last, &mut self.evaluator, self.launch.env, &self.words)
+    }
+
+    fn tiles(&self) -> Option<&Tiles> {
+        self.kernels.tiles.as_deref()
     }
 
     fn cycles(&self, machine: &Model) -> Result<Option<(u64, Work)>, Diagnostic> {

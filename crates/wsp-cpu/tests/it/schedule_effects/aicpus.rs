@@ -23,6 +23,9 @@ pub(super) const EFFECTS: &[Effect] = &[
     ("task_graph(trace = cycles)", trace_cycles),
     ("batch_deps(n)", batch_deps),
     ("core_groups(n)", core_groups),
+    ("spatial_map((x, y))", || no_grid("")),
+    ("layout(tensor, [shard(x), replicate, …])", || no_grid("layout(x, [shard(x)]);")),
+    ("relayout(tensor, [shard(x), replicate, …])", || no_grid("relayout(x, [replicate]);")),
 ];
 
 /// AICPUs refuse a schedule with this primitive, which no other needs.
@@ -156,6 +159,14 @@ fn trace_cycles() {
 fn core_groups() {
     let text = free(6, "core_groups(2); task_graph(ready = work_steal);");
     assert_eq!(refused(&text, On::Aicpus(2, 1)), [864]);
+    assert_eq!(refused(&text, On::Threads(2)), NONE);
+}
+
+/// AICPUs refuse the grid, and each statement about it.
+fn no_grid(statement: &str) {
+    let text = free(6, &format!("spatial_map((2, 2)); {statement}"));
+    let statements = 1 + usize::from(!statement.is_empty());
+    assert_eq!(refused(&text, On::Aicpus(2, 1)), vec![864; statements]);
     assert_eq!(refused(&text, On::Threads(2)), NONE);
 }
 

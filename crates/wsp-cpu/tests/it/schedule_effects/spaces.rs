@@ -42,6 +42,9 @@ pub(super) const EFFECTS: &[Effect] = &[
     ("PTO_PIPELINE_DEPTH(n)", gate),
     ("PTO_PIPELINE_DEPTH(n, PTO_PER_POOL)", gate_per_pool),
     ("PTO_POOLS(vector, cube)", pools),
+    ("PTO_SPATIAL_MAP(x, y)", spatial_map),
+    ("PTO_LAYOUT(tensor, PTO_SHARD(x), PTO_REPLICATE, …)", sharded),
+    ("PTO_RELAYOUT(tensor, PTO_SHARD(x), PTO_REPLICATE, …)", relaid),
     ("PTO_DEPENDENCY(reader.tensor, writer.tensor)", dependency),
     ("PTO_PROFILE_GUIDED(axis, policies)", || refused("PTO_PROFILE_GUIDED(batch, {PTO_PARALLEL})")),
     ("PTO_COMPUTE(kernel, inputs)", || refused("PTO_COMPUTE(k, lens)")),
@@ -54,6 +57,11 @@ pub(super) const ON_AICPUS: &[Effect] = &[
     ("PTO_AFFINITY(axis, PTO_SPREAD)", || no_effect_on_aicpus("PTO_AFFINITY(row, PTO_SPREAD)")),
     ("PTO_ORDER(axis, PTO_PARALLEL)", parallel_on_aicpus),
     ("PTO_PREFETCH(axis, depth)", || no_effect_on_aicpus("PTO_PREFETCH(row, 1)")),
+    ("PTO_SPATIAL_MAP(x, y)", || no_grid_on_aicpus("")),
+    ("PTO_LAYOUT(tensor, PTO_SHARD(x), PTO_REPLICATE, …)", || no_grid_on_aicpus(BY_ROWS)),
+    ("PTO_RELAYOUT(tensor, PTO_SHARD(x), PTO_REPLICATE, …)", || {
+        no_grid_on_aicpus("PTO_RELAYOUT(y, PTO_REPLICATE, PTO_REPLICATE)");
+    }),
     ("PTO_PRIORITY(axis)", priority_on_aicpus),
     ("PTO_POOLS(vector, cube)", pools_on_aicpus),
 ];
@@ -574,6 +582,57 @@ fn pools() {
     // One task after another has one worker.
     let options = LaunchOptions { threads: 1, sequential: true, ..LaunchOptions::default() };
     assert!(Program::new(units(schedule)).execute(&rows(), &options).is_ok());
+}
+
+/// Rows of both results over the tiles of a row.
+const BY_ROWS: &str = "PTO_LAYOUT(y, PTO_SHARD(x), PTO_REPLICATE) PTO_LAYOUT(z, PTO_SHARD(x), PTO_REPLICATE)";
+
+/// Workers of tasks in virtual time, and tasks by tile of a run on threads, which all have a place there.
+fn on_grid(schedule: &str, threads: u32) -> (Vec<u32>, Vec<u64>) {
+    let options = LaunchOptions { threads, trace: true, ..LaunchOptions::default() };
+    places::at(places::Threads);
+    let outcome = Program::new(units(schedule)).execute(&rows(), &options);
+    let stats = outcome.unwrap_or_else(|found| panic!("{}", report(&found))).stats;
+    let affinity = stats.runtime.affinity;
+    assert_eq!(affinity.hits + affinity.misses, 12, "{schedule}");
+    (in_virtual_time(schedule, threads).1, stats.grid.expect("there is a grid").tasks)
+}
+
+fn spatial_map() {
+    let in_turn = |n: u32| (0..12).map(|task| task % n).collect::<Vec<u32>>();
+    assert_eq!(on_grid("PTO_SPATIAL_MAP(2, 2)", 4), (in_turn(4), vec![3; 4]));
+    assert_eq!(on_grid("PTO_SPATIAL_MAP(3, 1)", 3), (in_turn(3), vec![4; 3]));
+    let without = LaunchOptions { threads: 4, ..LaunchOptions::default() };
+    let outcome = Program::new(units("")).execute(&rows(), &without).expect("it runs");
+    assert_eq!((outcome.stats.grid, outcome.stats.runtime.affinity.hits), (None, 0));
+}
+
+fn sharded() {
+    // Two tasks for each of six rows, two rows for each of three tiles.
+    let by_rows = vec![0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2];
+    let schedule = format!("PTO_SPATIAL_MAP(3, 1) {BY_ROWS}");
+    assert_eq!(on_grid(&schedule, 3), (by_rows, vec![4; 3]));
+    let uneven = format!("PTO_SPATIAL_MAP(4, 1) {BY_ROWS}");
+    assert_eq!(on_grid(&uneven, 4).1, [4, 4, 4, 0]);
+}
+
+fn relaid() {
+    // What tasks load decides where they store nothing that is sharded.
+    let schedule = "PTO_SPATIAL_MAP(3, 2) PTO_LAYOUT(x, PTO_SHARD(x), PTO_REPLICATE)";
+    let by_loads = |statement: &str| on_grid(&format!("{schedule} {statement}"), 6).1;
+    assert_eq!(by_loads(""), [2; 6]);
+    assert_eq!(by_loads("PTO_RELAYOUT(x, PTO_SHARD(y), PTO_REPLICATE)"), [2; 6]);
+    assert_eq!(by_loads("PTO_RELAYOUT(x, PTO_REPLICATE, PTO_SHARD(y))"), [4, 4, 4, 0, 0, 0]);
+    assert!(compiled(&Space::scheduled("PTO_RELAYOUT(x, PTO_REPLICATE, PTO_REPLICATE)").text(), 1).is_err());
+}
+
+fn no_grid_on_aicpus(statement: &str) {
+    let schedule = format!("PTO_SPATIAL_MAP(2, 2) {statement}");
+    places::at(places::Aicpus);
+    let options = LaunchOptions { aicpus: 2, ..LaunchOptions::default() };
+    let refused = Program::new(units(&schedule)).execute(&rows(), &options).expect_err("AICPUs have no grid");
+    assert_eq!(refused.iter().map(|fault| fault.code.0).collect::<Vec<_>>(), [864]);
+    assert!(Program::new(units("")).execute(&rows(), &options).is_ok());
 }
 
 fn refused(statement: &str) {

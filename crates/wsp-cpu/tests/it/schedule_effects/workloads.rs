@@ -52,7 +52,9 @@ pub(super) const EFFECTS: &[Effect] = &[
     ("timing(batched(n))", || not_supported("timing(batched(3));")),
     ("timing(interleaved(n))", || not_supported("timing(interleaved(3));")),
     ("timing(rate_limit(n))", || not_supported("timing(rate_limit(3));")),
-    ("spatial_map((x, y))", || not_supported("spatial_map((4, 2));")),
+    ("spatial_map((x, y))", spatial_map),
+    ("layout(tensor, [shard(x), replicate, …])", sharded),
+    ("relayout(tensor, [shard(x), replicate, …])", relaid),
 ];
 
 /// Where nothing is measured, and why.
@@ -579,6 +581,71 @@ fn timing_immediate() {
 fn compiles(text: &str) -> bool {
     let (module, _) = parse("test.wsp", text, &mut SourceMap::default());
     WorkloadProgram::new(module.expect("it is well formed"), None, &CompileOptions::default()).is_ok()
+}
+
+/// Tasks of each tile in a run on threads.
+fn on_tiles(text: &str) -> Option<Vec<u64>> {
+    ran(text, On::Threads(2)).grid.map(|grid| grid.tasks)
+}
+
+fn spatial_map() {
+    assert_eq!(placed("spatial_map((2, 2));", 6), [0, 1, 2, 3, 0, 1]);
+    // More tiles than workers, and fewer.
+    assert_eq!(placed("spatial_map((3, 2));", 6), [0, 1, 2, 3, 0, 1]);
+    assert_eq!(placed("spatial_map((2, 1));", 6), [0, 1, 0, 1, 0, 1]);
+    // What `dispatch` counts.
+    assert_eq!(placed("spatial_map((3, 1)); dispatch(affinity(b / 2));", 6), [0, 0, 1, 1, 2, 2]);
+    assert_eq!(placed("", 6), [0; 6]);
+    assert_eq!(on_tiles(&free(6, "spatial_map((2, 2));")), Some(vec![2, 2, 1, 1]));
+    assert_eq!(on_tiles(&free(6, "dispatch(round_robin);")), None);
+    for sides in ["0, 2", "2, 0", "1025, 1"] {
+        assert_eq!(parsed(&free(6, &format!("spatial_map(({sides}));"))), [784]);
+    }
+}
+
+fn sharded() {
+    let on = |grid: &str, layout: &str| format!("spatial_map(({grid})); layout(x, [{layout}]);");
+    assert_eq!(placed(&on("4, 1", "shard(x)"), 8), [0, 0, 1, 1, 2, 2, 3, 3]);
+    assert_eq!(placed(&on("1, 4", "shard(y)"), 6), [0, 0, 1, 1, 2, 2]);
+    // Along an axis that shards nothing tiles are counted.
+    assert_eq!(placed(&on("2, 2", "shard(y)"), 8), [0, 1, 0, 1, 2, 3, 2, 3]);
+    assert_eq!(placed(&on("4, 1", "replicate"), 8), [0, 1, 2, 3, 0, 1, 2, 3]);
+    assert_eq!(on_tiles(&free(6, &on("4, 1", "shard(x)"))), Some(vec![2, 2, 2, 0]));
+    assert_eq!(parsed(&free(6, "layout(x, [shard(x)]);")), [786]);
+    assert_eq!(parsed(&free(6, &on("4, 1", "shard(x), replicate"))), [793]);
+}
+
+fn relaid() {
+    let reads = |schedule: &str| {
+        format!(
+            "axis b = dense(8); tensor x: f32[8]; kernel k(in a, number) cost 10;
+             workload main {{ for i in b {{ k(x[i], i); }} }} schedule {{ spatial_map((2, 2)); {schedule} }}"
+        )
+    };
+    let stored = "layout(x, [shard(x)]);";
+    assert_eq!(workers(&reads(stored), 4), [0, 2, 0, 2, 1, 3, 1, 3]);
+    let read = format!("{stored} relayout(x, [shard(y)]);");
+    assert_eq!(workers(&reads(&read), 4), [0, 1, 0, 1, 2, 3, 2, 3]);
+    let outcome = ran(&reads(&read), On::Threads(4));
+    let grid = outcome.grid.expect("there is a grid");
+    assert_eq!(
+        (grid.tasks, grid.moves),
+        (vec![2; 4], vec!["relayout(x): all-gather over x, slice over y".to_owned()])
+    );
+    let affinity = outcome.runtime.affinity;
+    assert_eq!(affinity.hits + affinity.misses, 8);
+    // Sums of which tiles have parts are read where they are added up only.
+    let codes = |text: &str| {
+        let (module, _) = parse("test.wsp", text, &mut SourceMap::default());
+        let made = WorkloadProgram::new(module.expect("it is well formed"), None, &CompileOptions::default());
+        made.map_or_else(|found| found.iter().map(|fault| fault.code.0).collect(), |_| NONE.to_vec())
+    };
+    let pending = "layout(x, [replicate], pending(x));";
+    assert_eq!(codes(&reads(pending)), [430]);
+    assert_eq!(codes(&reads(&format!("{pending} relayout(x, [replicate]);"))), NONE);
+    // `inout` adds to a part; the caller reads the result.
+    let adds = |relayout: &str| codes(&free(4, &format!("spatial_map((2, 2)); {pending} {relayout}")));
+    assert_eq!((adds(""), adds("relayout(x, [replicate]);")), (vec![430], NONE.to_vec()));
 }
 
 fn not_supported(directive: &str) {

@@ -32,6 +32,18 @@ pub trait DirectiveFields {
     /// As [`count`](Self::count).
     fn word<T: Copy>(&mut self, name: &'static str, words: &[(&str, T)]) -> Result<T, Self::Fault>;
 
+    /// Words of a fixed set; none where there is no such field.
+    ///
+    /// # Errors
+    /// One is something else.
+    fn words<T: Copy>(&mut self, name: &'static str, words: &[(&str, T)]) -> Result<Vec<T>, Self::Fault>;
+
+    /// A name.
+    ///
+    /// # Errors
+    /// As [`count`](Self::count).
+    fn name(&mut self, name: &'static str) -> Result<String, Self::Fault>;
+
     /// An expression.
     ///
     /// # Errors

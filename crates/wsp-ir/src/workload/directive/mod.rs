@@ -11,9 +11,11 @@ mod dispatch;
 mod dispatch_threshold;
 mod fields;
 mod gate;
+mod layout;
 mod pools;
 mod priority;
 mod ready;
+mod relayout;
 mod spatial_map;
 mod start;
 mod stream_by;
@@ -29,7 +31,7 @@ pub use dispatch::Dispatch;
 pub use dispatch_threshold::{DispatchThreshold, ThresholdPolicy};
 pub use fields::DirectiveFields;
 pub use priority::Priority;
-pub use spatial_map::SpatialMap;
+pub use relayout::Relayout;
 pub use stream_by::StreamBy;
 pub use streams::Streams;
 pub use timing::Timing;
@@ -38,8 +40,8 @@ pub use workers::Workers;
 use super::IntExpr;
 use super::text::{Parsed, Parser, Printer};
 use super::verify::Checker;
-use crate::CapabilityRow;
-use wsp_core::policy::{Deps, Gate, PoolSizes, Ready, Start, Trace, Window};
+use crate::{CapabilityRow, Layout};
+use wsp_core::policy::{Deps, Gate, Grid, PoolSizes, Ready, Start, Trace, Window};
 use wsp_diag::Span;
 
 /// A schedule. Expressions in it are over parameters, tables and [`super::IntExprKind::Axis`].
@@ -90,6 +92,11 @@ pub(super) trait DirectiveInterface {
     /// Its name, if a schedule may have others of its kind beside it.
     fn title(&self) -> Option<&'static str> {
         None
+    }
+
+    /// What it is said of, where a schedule may say it of others, too.
+    fn subject(&self) -> &str {
+        ""
     }
 
     /// Writes what stands in the brackets of a statement, or behind the `=` of a setting.
@@ -333,13 +340,31 @@ directives! {
     /// `timing(…)`: when ready tasks are handed to workers.
     Timing(Timing),
     /// `spatial_map((x, y))`: tasks are placed on a grid of tiles.
-    SpatialMap(SpatialMap),
+    SpatialMap(Grid) => {
+        /// The grid that tasks are placed on; none where the schedule has none.
+        grid: Option<Grid>,
+    },
+    /// `layout(tensor, [shard(x), replicate, …])`: which tile has which part of a tensor, at most once per tensor.
+    Layout(Layout) => {
+        /// How tensors lie on the grid.
+        layouts: Vec<Layout>,
+    },
+    /// `relayout(tensor, [shard(x), replicate, …])`: how a tensor lies where it is read, at most once per tensor.
+    Relayout(Relayout) => {
+        /// How tensors lie where they are read, of those that lie otherwise where they are stored.
+        relayouts: Vec<Layout>,
+    },
 }
 
 impl DirectiveKind {
     /// Its name: a schedule has each name once.
     pub(super) fn title(&self) -> &'static str {
         self.interface().title().unwrap_or(self.forms()[0].word())
+    }
+
+    /// What it is said of: a schedule has each name once for each.
+    pub(super) fn subject(&self) -> &str {
+        self.interface().subject()
     }
 
     /// How it is printed where no other setting stands beside it.

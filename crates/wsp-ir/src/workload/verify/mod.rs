@@ -61,6 +61,8 @@
 //! * **WSP0785** the parts of a static partition are half-open, begin at 0 and join.
 //! * **WSP0786** `stream_by` and gates per stream need `streams`; `priority` needs `ready = priority`, and
 //!   `core_groups` `ready = work_steal` and tasks without a worker.
+//! * **WSP0793** a layout is of a tensor of the module, where it uses no file, has an entry for each dimension, and has
+//!   each axis of the grid once; it needs `spatial_map`.
 //! * **WSP0787** (a warning) `after` stands in a module none of whose schedules has `deps = explicit` or `hybrid`.
 
 mod body;
@@ -75,7 +77,7 @@ mod task;
 mod tests;
 
 use super::WorkloadModule;
-pub use rule::COST;
+pub use rule::{COST, LAYOUT};
 use std::ops::Deref;
 use wsp_core::limits::MAX_DIAGNOSTICS;
 use wsp_diag::{Code, Diagnostic, Span};

@@ -128,6 +128,11 @@ ever; sends to a channel that is not consumed from wait once its slots are full.
         "\
 The key of `priority` or `stream_by` names no axis, so every task has the same: the order is that of becoming ready, or all tasks
 go to one stream. Name an axis, as in `priority(row)`, or leave the statement out. This is a warning.";
+    /// Reported by linking as well, of tensors of used files.
+    pub LAYOUT = 793, "layout that a tensor cannot have",
+        "\
+A `layout` or `relayout` says of each dimension of a tensor `replicate`, `shard(x)` or `shard(y)`, and an axis of the grid
+stands in it once: the tiles along it hold one dimension in parts, or (`pending`) parts of a sum.";
     /// Reported by runs in virtual time as well.
     pub COST = 866, "cost is no number of cycles",
         "\

@@ -2,6 +2,7 @@
 
 use super::expr::Place;
 use super::{Checker, error, rule};
+use crate::Layout;
 use crate::workload::directive::MissingRequirement;
 use crate::workload::walk::{self, Reference, Visitor};
 use crate::workload::{
@@ -29,9 +30,9 @@ impl<'m> Checker<'m> {
 
     fn once(&mut self, schedule: &'m Schedule) {
         for (at, directive) in schedule.directives.iter().enumerate() {
-            let name = directive.kind.title();
+            let (name, of) = (directive.kind.title(), directive.kind.subject());
             let mut earlier = schedule.directives[..at].iter();
-            if let Some(first) = earlier.find(|earlier| earlier.kind.title() == name) {
+            if let Some(first) = earlier.find(|d| (d.kind.title(), d.kind.subject()) == (name, of)) {
                 let diagnostic =
                     error(rule::DOUBLE_DIRECTIVE, directive.span, format!("`{name}` is set twice"))
                         .label(first.span, "first set here")
@@ -56,6 +57,19 @@ impl<'m> Checker<'m> {
                 format!("give a number from 1 to {most}")
             })
         });
+    }
+
+    /// Checks a layout. Of a module that uses a file the tensors may be those of the file, which linking knows.
+    pub(in crate::workload) fn layout(&mut self, layout: &Layout, span: Span) {
+        let tensor = self.module.tensors.iter().find(|tensor| tensor.name == layout.tensor);
+        if tensor.is_none() && self.module.uses.is_empty() {
+            let known: Vec<&str> = self.module.tensors.iter().map(|tensor| &*tensor.name).collect();
+            return self.push(layout.unknown(rule::LAYOUT, span, &known));
+        }
+        let rank = tensor.map_or(layout.dims.len(), |tensor| tensor.dims.len());
+        if let Some((message, help)) = layout.fault(rank) {
+            self.push(error(rule::LAYOUT, span, message).help(help));
+        }
     }
 
     /// Reports directives that do nothing without another.

@@ -7,7 +7,7 @@ use crate::{Capability, Support};
 use wsp_core::policy::Ready;
 use wsp_diag::{Diagnostic, Severity, Span};
 use wsp_ir::workload::{DirectiveKind, SchedulePolicy};
-use wsp_ir::{AxisPolicy, LaunchPolicy, Module, OrderPolicy, Schedule, Space, TileSize};
+use wsp_ir::{AxisPolicy, LaunchPolicy, LayoutStatement, Module, OrderPolicy, Schedule, Space, TileSize};
 
 /// Of a generator with plain loops only.
 pub(super) fn of_plain_loops() -> ScheduleSummary {
@@ -28,7 +28,7 @@ pub(super) fn of_schedule(
     for statement in &statements {
         let row = statement.row;
         let found = match row.support {
-            Support::Enforced | Support::Hint => continue,
+            Support::Enforced | Support::Hint | Support::Simulated => continue,
             Support::NoOp => Diagnostic::new(
                 codes::NO_EFFECT,
                 Severity::Note,
@@ -95,6 +95,11 @@ fn statements(module: &Module, space: &Space, schedule: Option<&Schedule>) -> Ve
         let (row, numbers) = capability::of_launch(s.policy);
         all.push(Statement { text: row.spelled("", &numbers), span: s.span, row });
     }
+    for s in schedule.into_iter().flat_map(|s| &s.layouts) {
+        let row = capability::of_layout(s.where_read);
+        let form = if s.where_read { "PTO_RELAYOUT" } else { "PTO_LAYOUT" };
+        all.push(Statement { text: format!("{form}({})", s.layout.in_spaces()), span: s.span, row });
+    }
     all
 }
 
@@ -112,7 +117,11 @@ fn policy(space: &Space, schedule: Option<&Schedule>) -> SchedulePolicy {
         match statement.policy {
             LaunchPolicy::Gate(gate) => DirectiveKind::from(gate).apply(&mut policy),
             LaunchPolicy::Pools(pools) => DirectiveKind::from(pools).apply(&mut policy),
+            LaunchPolicy::Grid(grid) => DirectiveKind::from(grid).apply(&mut policy),
         }
+    }
+    for LayoutStatement { layout, where_read, .. } in &schedule.layouts {
+        if *where_read { policy.relayouts.push(layout.clone()) } else { policy.layouts.push(layout.clone()) }
     }
     policy
 }

@@ -3,6 +3,7 @@
 use super::super::{codes, named};
 use super::{LoweredSchedule, ScheduleLine};
 use crate::Support;
+use crate::layout::declared::check_arguments;
 use crate::lower::codes::{NO_EFFECT, NOT_SUPPORTED};
 use crate::pools::idle_pool;
 use crate::target::Target;
@@ -36,11 +37,12 @@ pub fn lower_schedule(
         lowered.lines.push(ScheduleLine::new(row, &row.host, directive.span));
         errors.extend(too_large(directive));
         match row.host.support {
-            Support::Enforced | Support::Hint => {}
+            Support::Enforced | Support::Hint | Support::Simulated => {}
             Support::NoOp => lowered.notes.push(unsupported(directive, target)),
             Support::Error => errors.push(unsupported(directive, target)),
         }
     }
+    errors.extend(check_arguments(module, &lowered.policy));
     let tasks = pools_of_tasks(module, &lowered.policy);
     for directive in &schedule.directives {
         if let DirectiveKind::Pools(pools) = directive.kind {
