@@ -26,22 +26,8 @@ pub(crate) struct Source<'a> {
 
 impl<'a> Source<'a> {
     /// A program of spaces.
-    ///
-    /// # Errors
-    /// It has no bytecode.
-    pub(crate) fn spaces(plan: &'a LoweredPlan, expansion: &Expansion) -> Result<Source<'a>, Diagnostic> {
-        if *expansion == Expansion::Bytecode {
-            let message = "generators of a program of spaces have no bytecode";
-            return Err(Diagnostic::error(NO_FILES, message)
-                .note("AICPUs interpret programs of workloads (`.wsp`)")
-                .help("write the package with loops, or with the tasks of a launch: `--expand table`"));
-        }
-        Ok(Source {
-            plan: Cow::Borrowed(plan),
-            workload: None,
-            notes: super::unheeded(plan),
-            has_edges: false,
-        })
+    pub(crate) fn spaces(plan: &'a LoweredPlan) -> Source<'a> {
+        Source { plan: Cow::Borrowed(plan), workload: None, notes: super::unheeded(plan), has_edges: false }
     }
 
     /// The kernels of a task graph, whose blocks are a table.
