@@ -76,7 +76,12 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         name: "examples as packages for Ascend, on simulated cores",
         cargo: &["--package", "wsp-cli", "--test", "it", "programs_of_every_form_run_as_packages"],
-        cases: Some(21),
+        cases: Some(24),
+    },
+    Row {
+        name: "loops, bytecode and tables of packages for Ascend under many seeds",
+        cargo: &["--package", "wsp-cli", "--test", "it", "computes_the_same_bits"],
+        cases: Some(50),
     },
     Row {
         name: "files of packages for Ascend with random edits",
