@@ -73,11 +73,9 @@ impl Backend for AscendBackend {
                 let own = EmitOptions { expansion: Expansion::Table(made.table.clone()), ..options.clone() };
                 package::emit(&Source::of_unit(made), options.target.unwrap_or(unit.target), &own)
             }
-            PlanSource::Spaces(plan) => package::emit(
-                &Source::spaces(plan, &options.expansion)?,
-                options.target.unwrap_or(plan.options.target),
-                options,
-            ),
+            PlanSource::Spaces(plan) => {
+                package::emit(&Source::spaces(plan)?, options.target.unwrap_or(plan.options.target), options)
+            }
             PlanSource::Workload(plan) => package::emit(
                 &Source::workload(plan, &options.expansion)?,
                 options.target.unwrap_or(plan.options.target),

@@ -198,7 +198,7 @@ impl HostProgram {
                 let own = EmitOptions { expansion: Expansion::Table(made.table.clone()), ..emit };
                 return package::emit(&Source::of_unit(made), self.target, &own);
             }
-            (None, _) => Source::spaces(&self.plan, &emit.expansion)?,
+            (None, _) => Source::spaces(&self.plan)?,
         };
         package::emit(&source, self.target, &emit)
     }

@@ -28,17 +28,14 @@ pub const HEADERS: Headers = Headers(&[
 ]);
 
 /// The header of packages of an expansion, if it has one.
-fn header_of(expansion: &wsp_backend::Expansion) -> Option<(&'static str, &'static str)> {
-    match expansion {
-        wsp_backend::Expansion::Loops => None,
-        wsp_backend::Expansion::Bytecode => Some((
-            "pto/wsp/backend/npu/bytecode.hpp",
-            include_str!("../include/pto/wsp/backend/npu/bytecode.hpp"),
-        )),
-        wsp_backend::Expansion::Table(_) => {
-            Some(("pto/wsp/backend/npu/table.hpp", include_str!("../include/pto/wsp/backend/npu/table.hpp")))
-        }
-    }
+fn header_of(expansion: &wsp_backend::Expansion, of_workload: bool) -> Option<(&'static str, &'static str)> {
+    let path = match expansion {
+        wsp_backend::Expansion::Loops => return None,
+        wsp_backend::Expansion::Bytecode if of_workload => "pto/wsp/backend/npu/bytecode.hpp",
+        wsp_backend::Expansion::Bytecode => "pto/wsp/backend/npu/generator_code.hpp",
+        wsp_backend::Expansion::Table(_) => "pto/wsp/backend/npu/table.hpp",
+    };
+    Some((path, headers::text(path)))
 }
 
 /// The codes of this crate.

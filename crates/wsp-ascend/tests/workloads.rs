@@ -9,8 +9,10 @@ mod workload_support;
 
 use std::path::PathBuf;
 use support::{Code, Event, Harness, Run, Seen};
-use workload_support::random::{Rng, random_module};
+use workload_support::pipelines::pipeline;
+use workload_support::random::{Rng, random_module, random_pipelines};
 use workload_support::{bound, module, schedule};
+use wsp_core::ptow::Op;
 use wsp_core::{Region, SlotId};
 use wsp_ir::workload::WorkloadModule;
 use wsp_ordered::OrderedMap;
@@ -335,6 +337,36 @@ fn an_aicpu_steps_in_proportion_to_its_own_tasks() {
             }
         }
     }
+}
+
+/// Pipelines that deadlock, that send to what is closed and that end: of texts, and of modules with random schedules.
+#[test]
+fn random_pipelines_take_the_turns_of_the_host() {
+    let wanted = std::env::var("WSP_CASES").map_or(12, |cases| cases.parse::<usize>().unwrap());
+    println!("{wanted} pipelines");
+    let mut cases = Vec::new();
+    let mut faults = 0;
+    for seed in 0.. {
+        if cases.len() == wanted {
+            break;
+        }
+        let mut module = if seed % 2 == 0 { module(&pipeline(seed)) } else { random_pipelines(seed) };
+        let bindings = bind(&module, &[], &OrderedMap::new()).expect("everything has a default");
+        if seed % 2 == 1 {
+            module.schedules = vec![schedules::random_schedule(&mut Rng::new(seed ^ 0xA5C), None)];
+        }
+        let has_processes = |case: &Case| {
+            let program = case.lowered.program.verified();
+            program.program().words.iter().any(|word| word.opcode == Op::Process.code())
+        };
+        let case = case(format!("seed {seed}"), module, bindings);
+        if let Some(case) = case.filter(|case| case.host.tasks.len() >= 6 && has_processes(case)) {
+            faults += usize::from(case.faults);
+            cases.push(case);
+        }
+    }
+    let compared = differential("pipelines", &cases, &[1, 2, 5]);
+    assert!(compared > 20 * wanted && (1..wanted).contains(&faults), "{compared} tasks, {faults} faults");
 }
 
 #[test]

@@ -74,9 +74,19 @@ pub(super) const ROWS: &[Row] = &[
         cases: Some(206),
     },
     Row {
+        name: "pipelines as emitted processes",
+        cargo: &["--package", "wsp-ascend", "--test", "workloads", "random_pipelines_take"],
+        cases: Some(300),
+    },
+    Row {
         name: "examples as packages for Ascend, on simulated cores",
         cargo: &["--package", "wsp-cli", "--test", "it", "programs_of_every_form_run_as_packages"],
-        cases: Some(21),
+        cases: Some(24),
+    },
+    Row {
+        name: "loops, bytecode and tables of packages for Ascend under many seeds",
+        cargo: &["--package", "wsp-cli", "--test", "it", "computes_the_same_bits"],
+        cases: Some(50),
     },
     Row {
         name: "files of packages for Ascend with random edits",

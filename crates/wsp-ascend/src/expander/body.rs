@@ -38,6 +38,9 @@ impl Emitter<'_> {
 
     fn statement(&mut self, writer: &mut Writer, statement: &Statement, scope: &mut ExpansionCx) {
         let word = statement.word;
+        if self.process.is_some() && statement.waits() {
+            return self.waiting(writer, statement, scope);
+        }
         match &statement.kind {
             Kind::Loop(loop_) => self.for_loop(writer, word, loop_, scope),
             Kind::Task(task) => self.task(writer, word, task, scope),
@@ -79,6 +82,13 @@ impl Emitter<'_> {
             }
             Kind::StreamBy { streams, key } => scope.streams = Some(((*streams).max(1), *key)),
             Kind::Priority { key } => scope.priority = Some(*key),
+            Kind::Channel { .. }
+            | Kind::Process(_)
+            | Kind::Send { .. }
+            | Kind::Receive { .. }
+            | Kind::Close { .. } => {
+                self.turn(writer, statement, scope);
+            }
         }
     }
 
@@ -119,7 +129,7 @@ impl Emitter<'_> {
     }
 
     /// The scope inside a statement that brings a variable, which is defined.
-    fn inner(
+    pub(super) fn inner(
         &mut self,
         writer: &mut Writer,
         scope: &ExpansionCx,

@@ -80,6 +80,11 @@ impl Emitter<'_> {
                 | Kind::While { .. }
                 | Kind::Reset { .. }
                 | Kind::Filter(_)
+                | Kind::Channel { .. }
+                | Kind::Process(_)
+                | Kind::Send { .. }
+                | Kind::Receive { .. }
+                | Kind::Close { .. }
                 | Kind::StreamBy { .. }
                 | Kind::Priority { .. } => {}
             }

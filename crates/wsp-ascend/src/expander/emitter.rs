@@ -2,6 +2,7 @@
 
 use super::expr::{self, Place, Variable};
 use super::names::Names;
+use super::process::Process;
 use super::tree::{Bound, Over, Row};
 use wsp_core::ptow::Program;
 use wsp_ordered::OrderedSet;
@@ -24,6 +25,8 @@ pub(super) struct Emitter<'a> {
     /// Functions in the order in which they are defined: each before those that call it.
     pub(super) functions: Vec<String>,
     pub(super) made: OrderedSet<Made>,
+    /// The process under way.
+    pub(super) process: Option<Process>,
 }
 
 impl Emitter<'_> {

@@ -141,7 +141,7 @@ impl Emitter<'_> {
         let outer = filters.last().map_or("rule", |in_force| &in_force.rule);
         let value = self.rule(word, filter, outer, variables);
         let rule = format!("rule_{word}");
-        writer.line(format!("[[maybe_unused]] const Rule {rule} = {value};"));
+        self.define(writer, "Rule", &rule, &value);
         filters.push(InForce { word: Some(word), filter: filter.clone(), rule });
     }
 
@@ -170,7 +170,7 @@ impl Emitter<'_> {
                 (None, _) => format!("s.by_config({}, {depth}, {})", in_force.rule, variables[depth].name),
             };
             let name = filters[at].inside(depth);
-            writer.line(format!("[[maybe_unused]] const Rule {name} = {value};"));
+            self.define(writer, "Rule", &name, &value);
             filters[at].rule = name;
             changed = true;
         }

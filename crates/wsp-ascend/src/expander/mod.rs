@@ -14,7 +14,7 @@
 //!   steps;
 //! * of other rules, from a test in each iteration, where its tasks can be counted.
 //!
-//! A body whose tasks nobody can count (it reads slots, sets labels, or has a filter of its own) is walked. A single AICPU
+//! A body whose tasks nobody can count (it reads slots, sets labels, has a filter of its own, or processes) is walked. A single AICPU
 //! walks everything, and meets every fault. Several together meet the first fault that a task, or a bound or condition
 //! around a task, has; what holds nobody's task may be left out unseen.
 //!
@@ -27,6 +27,7 @@ mod emitter;
 mod expr;
 mod filter;
 mod names;
+mod process;
 mod summary;
 mod task;
 mod tree;
@@ -70,6 +71,7 @@ pub const HEADERS: Headers = Headers(&[
     "pto/wsp/backend/npu/expander_int.hpp",
     "pto/wsp/backend/npu/expander_state.hpp",
     "pto/wsp/backend/npu/expander_support.hpp",
+    "pto/wsp/backend/npu/expander_turns.hpp",
     "pto/wsp/version.hpp",
     "pto/rt/version.hpp",
     "pto/rt/backend/npu/on_device_gen.hpp",

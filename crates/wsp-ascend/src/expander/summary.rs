@@ -19,6 +19,8 @@ pub(super) struct Summary {
     pub(super) brings: u32,
     /// Whether it has a filter of its own.
     pub(super) filters: bool,
+    /// Whether a process waits in it for others.
+    pub(super) waits: bool,
 }
 
 impl Summary {
@@ -70,7 +72,21 @@ impl Summary {
                     self.inside(&body.summary, None);
                 }
             }
-            Kind::Reset { .. } => self.uncountable = true,
+            Kind::Process(bodies) => {
+                self.fixed = None;
+                self.uncountable = true;
+                bodies.iter().for_each(|body| self.inside(&body.summary, None));
+                // What is around them waits for none.
+                self.waits = false;
+            }
+            Kind::Send { .. } | Kind::Receive { .. } => {
+                (self.fixed, self.uncountable) = (None, true);
+                for body in kind.transfers() {
+                    self.inside(&body.summary, Some(depth));
+                }
+                self.waits = true;
+            }
+            Kind::Reset { .. } | Kind::Channel { .. } | Kind::Close { .. } => self.uncountable = true,
             Kind::Filter(_) => self.filters = true,
             Kind::StreamBy { .. } | Kind::Priority { .. } => {}
         }
@@ -85,6 +101,7 @@ impl Summary {
         let own = own.map_or(0, bit);
         self.uncountable |= body.uncountable;
         self.filters |= body.filters;
+        self.waits |= body.waits;
         self.axes.extend(&body.axes);
         self.brings |= body.brings | own;
         self.depends |= body.depends & !own;

@@ -24,16 +24,54 @@ pub(super) struct Statement {
 /// What a statement does. Expressions are named by their first word.
 pub(super) enum Kind {
     Loop(Loop),
-    Cond { condition: u32, then: Body, otherwise: Option<Body> },
+    Cond {
+        condition: u32,
+        then: Body,
+        otherwise: Option<Body>,
+    },
     Combine(Vec<Body>),
     Sequential(Vec<Body>),
-    While { condition: u32, most: Option<u32>, body: Body },
-    Let { value: u32, body: Body },
-    Reset { label: u32, count: u32 },
+    While {
+        condition: u32,
+        most: Option<u32>,
+        body: Body,
+    },
+    Let {
+        value: u32,
+        body: Body,
+    },
+    Reset {
+        label: u32,
+        count: u32,
+    },
     Task(Task),
     Filter(Filter),
-    StreamBy { streams: u32, key: Option<u32> },
-    Priority { key: u32 },
+    StreamBy {
+        streams: u32,
+        key: Option<u32>,
+    },
+    Priority {
+        key: u32,
+    },
+    /// The depth of a channel.
+    Channel {
+        channel: u16,
+        depth: u32,
+    },
+    /// Processes that take turns.
+    Process(Vec<Body>),
+    Send {
+        channel: u16,
+        body: Body,
+    },
+    /// Takes a token of the first channel that has one.
+    Receive {
+        arms: Vec<(u16, Body)>,
+        all: bool,
+    },
+    Close {
+        channel: u16,
+    },
 }
 
 /// A loop over an axis.
@@ -255,16 +293,23 @@ impl<'a, 'p> Reader<'a, 'p> {
                 Kind::StreamBy { streams: two, key }
             }
             Op::Priority => Kind::Priority { key: two },
-            Op::Plan
-            | Op::Channel
-            | Op::Process
-            | Op::Send
-            | Op::Recv
-            | Op::Close
-            | Op::SelectCh
-            | Op::SelectAll => {
-                return Err(EmitError::Unsupported { op, word: at });
+            Op::Channel => Kind::Channel { channel: word.operand1, depth: two },
+            Op::Process => {
+                let bodies = extensions.iter().map(|ext| self.inner(at, ext.operand2, depth));
+                Kind::Process(bodies.collect::<Result<_, _>>()?)
             }
+            Op::Send => Kind::Send { channel: word.operand1, body: self.inner(at, two, depth + 1)? },
+            Op::Recv => {
+                let arms = vec![(word.operand1, self.inner(at, two, depth + 1)?)];
+                Kind::Receive { arms, all: false }
+            }
+            Op::SelectCh | Op::SelectAll => {
+                let arm = |ext: &Word| Ok((ext.operand1, self.inner(at, ext.operand2, depth + 1)?));
+                let arms = extensions.iter().map(arm).collect::<Result<_, EmitError>>()?;
+                Kind::Receive { arms, all: op == Op::SelectAll }
+            }
+            Op::Close => Kind::Close { channel: word.operand1 },
+            Op::Plan => return Err(EmitError::Unsupported { op, word: at }),
             _ => return Err(malformed),
         })
     }

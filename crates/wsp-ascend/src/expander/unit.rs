@@ -9,7 +9,7 @@ use super::names::Names;
 use super::summary::Leaves;
 use super::tree::Body;
 use crate::writer::Writer;
-use wsp_core::ptow::{MAX_AICPUS, MAX_LOOP_DEPTH, Program, XOp};
+use wsp_core::ptow::{MAX_AICPUS, MAX_LOOP_DEPTH, Op, Program, XOp};
 use wsp_core::{MAX_RANK, limits};
 use wsp_ordered::OrderedSet;
 
@@ -18,8 +18,14 @@ pub(super) fn unit(program: &Program<'_>, body: &Body, unit: ExpanderNames<'_>) 
     let names = Names::new(program);
     let metrics = metrics(program);
     let key_axes = metrics.iter().flat_map(|expr| Leaves::of(program, *expr).axes).collect();
-    let mut emitter =
-        Emitter { program, names: &names, key_axes, functions: Vec::new(), made: OrderedSet::new() };
+    let mut emitter = Emitter {
+        program,
+        names: &names,
+        key_axes,
+        functions: Vec::new(),
+        made: OrderedSet::new(),
+        process: None,
+    };
     let expand = expand(&mut emitter, body);
     let metric_functions = metric_functions(&mut emitter, &metrics);
     let mut writer = Writer::default();
@@ -41,7 +47,8 @@ fn opening(writer: &mut Writer, program: &Program<'_>, unit: ExpanderNames<'_>) 
         "// Generates the tasks of a program of {} words for one AICPU. Emitted by PTO-WSP; do not edit.",
         program.words.len()
     ));
-    writer.line("#include \"pto/wsp/backend/npu/expander_support.hpp\"");
+    let support = if has_processes(program) { "turns" } else { "support" };
+    writer.line(format!("#include \"pto/wsp/backend/npu/expander_{support}.hpp\""));
     writer.line("");
     writer.line(format!("namespace pto::wsp::backend::npu::{} {{", unit.namespace));
     writer.line("");
@@ -57,6 +64,10 @@ fn opening(writer: &mut Writer, program: &Program<'_>, unit: ExpanderNames<'_>) 
         writer.line(format!("static_assert({name} == {value}u, \"the headers are of another version\");"));
     }
     writer.line("");
+}
+
+fn has_processes(program: &Program<'_>) -> bool {
+    program.words.iter().any(|word| word.opcode == Op::Process.code())
 }
 
 /// The rows of the tables, by name.
@@ -120,6 +131,10 @@ fn expand(emitter: &mut Emitter<'_>, body: &Body) -> String {
     let mut writer = Writer::default();
     writer.open("static bool expand(State& s) {");
     writer.line("[[maybe_unused]] const Rule rule = s.by_config();");
+    if has_processes(emitter.program) {
+        writer
+            .line(format!("[[maybe_unused]] Channel channels[{}];", emitter.program.counts.channels.max(1)));
+    }
     let scope = ExpansionCx {
         variables: Vec::new(),
         filters: vec![InForce::config()],

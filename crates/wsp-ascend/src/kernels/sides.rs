@@ -11,7 +11,8 @@ pub(super) struct Sides {
     pub(super) vector: bool,
 }
 
-/// Those of a function: products are made on cube cores, with loads, stores and fills of their tiles; all else on vector cores.
+/// Those of a function: products are made on cube cores, with loads, stores and fills of their tiles; all else on vector cores, and loads
+/// of accumulators.
 pub(super) fn of_function(function: &Function) -> Sides {
     let role = |tile: &wsp_core::LocalId| match &function.local(*tile).ty {
         LocalTy::Tile(ty) => Some(ty.role),
@@ -25,6 +26,8 @@ pub(super) fn of_function(function: &Function) -> Sides {
                 sides.cube = true;
                 sides.vector |= [dst, a, b].into_iter().any(|tile| role(tile) == Some(TileRole::Vec));
             }
+            // Nothing loads an accumulator: it is a tile of the vector core, to which products are added.
+            TileOp::Load { dst: tile, .. } if role(tile) == Some(TileRole::Acc) => sides.vector = true,
             TileOp::Load { dst: tile, .. }
             | TileOp::Store { src: tile, .. }
             | TileOp::Fill { dst: tile, .. } => sides.vector |= role(tile) == Some(TileRole::Vec),

@@ -7,6 +7,7 @@
 //! 4. `submit`: for each kernel a function that submits its tasks.
 
 mod body;
+mod code;
 mod consumers;
 mod expr;
 mod fixed;
@@ -19,11 +20,12 @@ mod workload;
 
 use crate::kernels::{ArgumentKind, ArrayArgument, KernelSource, codes};
 use crate::writer::Writer;
+use code::Code;
 use expr::Needs;
 use names::Names;
 use std::cell::RefCell;
 pub(crate) use workload::Workload;
-use wsp_backend::LaunchTable;
+use wsp_backend::{Expansion, LaunchTable};
 use wsp_core::policy::{GateScope, PoolSizes, Ready};
 use wsp_core::{AxisId, DType, FuncId, ParamId, TensorId, TierSetId};
 use wsp_diag::Diagnostic;
@@ -44,6 +46,8 @@ struct Source<'a> {
     workload: Option<&'a Workload<'a>>,
     /// The tasks themselves, if nothing generates them.
     table: Option<&'a LaunchTable>,
+    /// Whether generators are functions of the text.
+    has_generators: bool,
 }
 
 impl Source<'_> {
@@ -103,7 +107,7 @@ pub(crate) fn emit(
     known: Known<'_>,
     kernels: &[Made],
     workload: Option<&Workload<'_>>,
-    table: Option<&LaunchTable>,
+    expansion: &Expansion,
 ) -> Result<Orchestration, Vec<Diagnostic>> {
     let refused = refused(plan);
     if !refused.is_empty() {
@@ -112,14 +116,24 @@ pub(crate) fn emit(
     let names = Names::new(plan);
     let needs = RefCell::default();
     let fixed = fixed::fixed(plan, kernels);
-    let source = Source { plan, names: &names, known, fixed: &fixed, needs: &needs, workload, table };
-    let header = header(&source, kernels);
-    let text = orchestration(&source, kernels);
-    let included = match (table, workload) {
-        (Some(table), _) => Some((TABLE, table::text(&source, table, kernels).map_err(|fault| vec![fault])?)),
-        (None, Some(workload)) => Some(workload.expander.clone()),
-        (None, None) => None,
+    let table = if let Expansion::Table(table) = expansion { Some(table) } else { None };
+    let has_generators = workload.is_none() && *expansion == Expansion::Loops;
+    let source =
+        Source { plan, names: &names, known, fixed: &fixed, needs: &needs, workload, table, has_generators };
+    let code = match (expansion, workload) {
+        (Expansion::Bytecode, None) => Some(code::code(&source)?),
+        _ => None,
     };
+    let header = header(&source, kernels);
+    let included = match (table, workload, &code) {
+        (Some(table), ..) => {
+            Some((TABLE, table::text(&source, table, kernels).map_err(|fault| vec![fault])?))
+        }
+        (None, Some(workload), _) => Some(workload.expander.clone()),
+        (None, None, Some(code)) => Some((code::FILE, code.text(&source))),
+        (None, None, None) => None,
+    };
+    let text = orchestration(&source, kernels, code.as_ref(), included.as_ref().map(|(file, _)| *file));
     let found = std::mem::take(&mut needs.borrow_mut().found);
     if found.is_empty() { Ok(Orchestration { header, source: text, included }) } else { Err(found) }
 }
@@ -271,7 +285,12 @@ fn parameters(out: &mut Writer, source: &Source<'_>) {
 }
 
 /// Functions of all kernels, helpers and generators, and what calls them.
-fn orchestration(source: &Source<'_>, kernels: &[Made]) -> String {
+fn orchestration(
+    source: &Source<'_>,
+    kernels: &[Made],
+    code: Option<&Code>,
+    included: Option<&str>,
+) -> String {
     let (plan, names, needs) = (source.plan, source.names, source.needs);
     let submit = submit::Kernels { plan, names, needs };
     let mut parts = Vec::new();
@@ -284,7 +303,7 @@ fn orchestration(source: &Source<'_>, kernels: &[Made]) -> String {
     regions::grow(&mut grow, plan, names, &all, needs);
     parts.push(grow.finish());
     let mut generators = Vec::new();
-    let stages = if source.table.is_some() { &[][..] } else { &plan.stages };
+    let stages = if source.has_generators { &plan.stages[..] } else { &[] };
     for (at, stage) in stages.iter().enumerate() {
         let function = &plan.module.functions[stage.generator.index()];
         generators.push(body::function(&plan.module, names, function, &format!("generate_{at}"), needs));
@@ -301,7 +320,7 @@ fn orchestration(source: &Source<'_>, kernels: &[Made]) -> String {
     }
     let tiers: Vec<TierSetId> = needs.borrow().tiers.iter().copied().collect();
     let mut out = Writer::default();
-    opening(&mut out, source, kernels);
+    opening(&mut out, kernels, included);
     for set in tiers {
         consumers::tier_set(&mut out, source, set);
     }
@@ -316,11 +335,11 @@ fn orchestration(source: &Source<'_>, kernels: &[Made]) -> String {
         text.push('\n');
     }
     let mut out = Writer::default();
-    runs(&mut out, source, kernels);
+    runs(&mut out, source, kernels, code);
     text + &out.finish()
 }
 
-fn opening(out: &mut Writer, source: &Source<'_>, kernels: &[Made]) {
+fn opening(out: &mut Writer, kernels: &[Made], included: Option<&str>) {
     out.line("// Generates the tasks of a launch. Emitted by PTO-WSP; do not edit.");
     out.line("#include \"program.hpp\"");
     out.line("#include \"kernel_ids.h\"");
@@ -335,7 +354,6 @@ fn opening(out: &mut Writer, source: &Source<'_>, kernels: &[Made]) {
         out.line(format!("#include \"kernels/{}.hpp\"", source.name));
     }
     out.line("");
-    let included = source.table.map(|_| TABLE).or(source.workload.map(|workload| workload.expander.0));
     if let Some(included) = included {
         out.line(format!("#include {}", quoted(included)));
         out.line("");
@@ -345,7 +363,7 @@ fn opening(out: &mut Writer, source: &Source<'_>, kernels: &[Made]) {
 }
 
 /// What generates the descriptors of a launch, with the functions that it is given.
-fn generate(out: &mut Writer, source: &Source<'_>) {
+fn generate(out: &mut Writer, source: &Source<'_>, code: Option<&Code>) {
     let (plan, module) = (source.plan, &source.plan.module);
     out.open("struct Tasks {");
     if source.workload.is_none() && source.table.is_none() {
@@ -359,10 +377,11 @@ fn generate(out: &mut Writer, source: &Source<'_>) {
     out.close("}");
     out.close("};");
     out.line("");
-    match (source.table, source.workload) {
-        (Some(_), _) => return,
-        (None, Some(workload)) => return workload.generate(out),
-        (None, None) => {}
+    match (source.table, source.workload, code) {
+        (Some(_), ..) => return,
+        (None, Some(workload), _) => return workload.generate(out),
+        (None, None, Some(code)) => return code.generate(out, source),
+        (None, None, None) => {}
     }
     out.line("// Runs every generator.");
     out.open("template <class Out> static void generate(const Launch& l, Planner& s, Out& out) {");
@@ -377,10 +396,10 @@ fn generate(out: &mut Writer, source: &Source<'_>) {
 }
 
 /// The functions that are called from outside.
-fn runs(out: &mut Writer, source: &Source<'_>, kernels: &[Made]) {
+fn runs(out: &mut Writer, source: &Source<'_>, kernels: &[Made], code: Option<&Code>) {
     let plan = source.plan;
     let (names, module) = (source.names, &plan.module);
-    generate(out, source);
+    generate(out, source, code);
     out.open("bool plan(Launch& l, Memory& memory, Trap& trap) {");
     out.line("Planner s(l.axes, l.cores);");
     out.line(format!("Count<Launch, Tasks> out(l.axes.size(), {});", module.functions.len()));

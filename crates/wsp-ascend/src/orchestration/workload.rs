@@ -289,12 +289,9 @@ fn bytecode(program: &[u8]) -> String {
     out.line("// The program of the workload, which AICPUs interpret. Emitted by PTO-WSP; do not edit.");
     out.line("#include \"pto/wsp/backend/npu/bytecode.hpp\"");
     out.line("");
-    out.open("static const std::uint32_t wsp_program[] = {");
     // Names at the end need not fill a word.
     let word = |of: &[u8]| of.iter().rev().fold(0u32, |word, byte| word << 8 | u32::from(*byte));
-    let words: Vec<String> = program.chunks(4).map(|of| format!("{:#x}", word(of))).collect();
-    words.chunks(12).for_each(|line| out.line(format!("{},", line.join(", "))));
-    out.close("};");
+    hex(&mut out, "wsp_program", program.chunks(4).map(word));
     out.line("");
     out.open(
         "extern \"C\" int wsp_expand(const pto::wsp::backend::npu::Launch* launch, const pto::wsp::backend::npu::DispatchConfig* config, \
@@ -307,6 +304,14 @@ fn bytecode(program: &[u8]) -> String {
     ));
     out.close("}");
     out.finish()
+}
+
+/// An array of words.
+pub(super) fn hex(out: &mut Writer, name: &str, words: impl Iterator<Item = u32>) {
+    out.open(format!("static const std::uint32_t {name}[] = {{"));
+    let words: Vec<String> = words.map(|word| format!("{word:#x}")).collect();
+    words.chunks(12).for_each(|line| out.line(format!("{},", line.join(", "))));
+    out.close("};");
 }
 
 fn operation(op: BinOp, a: &str, b: &str) -> String {

@@ -54,12 +54,8 @@ pub(crate) fn emit(
     let (made, notes) = kernels_of(plan, &reached, known, chip)?;
     let pruned = source.has_edges.then(|| unit::without_regions(plan, &made));
     let plan = pruned.as_ref().unwrap_or(plan);
-    let table = match &options.expansion {
-        Expansion::Table(table) => Some(table),
-        Expansion::Loops | Expansion::Bytecode => None,
-    };
-    let text =
-        orchestration::emit(plan, known, &made, source.workload.as_ref(), table).map_err(Diagnostics)?;
+    let workload = source.workload.as_ref();
+    let text = orchestration::emit(plan, known, &made, workload, &options.expansion).map_err(Diagnostics)?;
     let tasks = kernels::tasks(&made).map_err(Diagnostics)?;
     let mut package = Package::default();
     let mut add = |path: &str, text: String| package.files.push((PathBuf::from(path), text.into_bytes()));
@@ -81,9 +77,9 @@ pub(crate) fn emit(
         add(path, text);
     }
     add("main.cpp", build::main());
-    let links_device = options.expansion == Expansion::Bytecode;
+    let links_device = workload.is_some() && options.expansion == Expansion::Bytecode;
     add("CMakeLists.txt", build::cmake(chip, &tasks, links_device, options.part));
-    if let Some((path, text)) = crate::header_of(&options.expansion) {
+    if let Some((path, text)) = crate::header_of(&options.expansion, workload.is_some()) {
         add(&format!("include/{path}"), text.to_owned());
     }
     use runtime_headers::{EXECUTOR, HOST_RUN, TASK_RUNTIME};

@@ -28,14 +28,8 @@ impl<'a> Source<'a> {
     /// A program of spaces.
     ///
     /// # Errors
-    /// It has no bytecode.
-    pub(crate) fn spaces(plan: &'a LoweredPlan, expansion: &Expansion) -> Result<Source<'a>, Diagnostic> {
-        if *expansion == Expansion::Bytecode {
-            let message = "generators of a program of spaces have no bytecode";
-            return Err(Diagnostic::error(NO_FILES, message)
-                .note("AICPUs interpret programs of workloads (`.wsp`)")
-                .help("write the package with loops, or with the tasks of a launch: `--expand table`"));
-        }
+    /// Its schedule has a grid.
+    pub(crate) fn spaces(plan: &'a LoweredPlan) -> Result<Source<'a>, Diagnostic> {
         refuse_grid(&plan.policy)?;
         Ok(Source {
             plan: Cow::Borrowed(plan),

@@ -152,6 +152,18 @@ pub(crate) const COLUMN: &str = "
     TADDS(v, v, 1.0f);
     TSTORE(y, v, {desc.c, 0});";
 
+/// A sum that is kept in a tensor: the first product begins it, others are added to what is loaded.
+pub(crate) const KEPT: &str = "
+    LeftTile<float, 16, 16> a; RightTile<float, 16, 16> b; AccTile<float, 16, 16> sum;
+    TLOAD(a, x, {desc.a, 0}, desc.c); TLOAD(b, x, {desc.b, 0});
+    if (desc.d == 1) {
+        TMATMUL(sum, a, PTO_TRANSPOSE(b));
+    } else {
+        TLOAD(sum, x, {desc.a, 16}, desc.c);
+        TMATMUL_ACC(sum, a, PTO_TRANSPOSE(b));
+    }
+    TSTORE(y, sum, {desc.a, 3});";
+
 /// What goes to slots of a workspace and comes back; the same without a workspace.
 fn slots() -> [Kernel; 2] {
     let body = |between: &str| {
@@ -188,6 +200,7 @@ fn kernels_for_both_cores_give_what_a_plain_run_gives() {
         batch.add("narrow", &Kernel::new(NARROW), &[[0, 0, 0, 0], [3, 1, 7, 0], [48, 1, 16, 0]], 0.0);
         batch.add("outer", &Kernel::new(OUTER), &[[0, 0, 0, 16], [3, 5, 7, 9], [48, 16, 30, 1]], 0.0);
         batch.add("column", &Kernel::new(COLUMN), &[[0, 0, 0, 0], [3, 5, 7, 0], [48, 16, 30, 0]], 0.0);
+        batch.add("kept", &Kernel::new(KEPT), &[[0, 0, 16, 1], [3, 5, 16, 0], [40, 16, 7, 0]], 0.0);
         let [slots, plain] = slots();
         batch.add_as("slots", &slots, &plain, &[[0, 0, 8, 0], [3, 5, 7, 0], [9, 56, 1, 0]], 0.0);
         batch.run();

@@ -57,6 +57,9 @@ inline FaultKind kind_of(const wsp_ptow_report& report) {
         case 5: return FaultKind::steps;
         case 6: return FaultKind::priority;
         case 7: return FaultKind::past_partition;
+        case 10: return FaultKind::depth;
+        case 11: return FaultKind::deadlock;
+        case 12: return FaultKind::closed;
         default: return FaultKind::stopped;
     }
 }

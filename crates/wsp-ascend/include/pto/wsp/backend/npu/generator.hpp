@@ -39,6 +39,9 @@ enum class Trap : std::uint8_t {
     partition,
     expression,
     table,
+    depth,
+    deadlock,
+    closed,
     stopped,
 };
 
@@ -64,6 +67,9 @@ inline const char* text(Trap trap) {
         case Trap::partition: return "tasks lie past the last range of a static partition, or it has more ranges than there are AICPUs";
         case Trap::expression: return "an expression of the workload has no value: it overflows, divides by 0, or reads outside of its table";
         case Trap::table: return "the table of tasks, or the program that makes them, is damaged: emit the package again";
+        case Trap::depth: return "the depth of a channel is not from 0 to 4294967295";
+        case Trap::deadlock: return "no process of a pipeline can go on: each waits for another";
+        case Trap::closed: return "a process sends to a channel that is closed, takes from one without a token left, or closes it again";
         case Trap::stopped: return "the run was ended by what takes the tasks";
     }
     return "";
@@ -409,8 +415,12 @@ public:
 
     std::uint32_t alloc_ws(std::uint32_t tiers, std::initializer_list<std::uint32_t> key, std::uint32_t slot_bytes,
                            std::uint32_t count, std::uint32_t index) {
+        return alloc_ws(tiers, key.begin(), key.size(), slot_bytes, count, index);
+    }
+    std::uint32_t alloc_ws(std::uint32_t tiers, const std::uint32_t* key, std::size_t length, std::uint32_t slot_bytes,
+                           std::uint32_t count, std::uint32_t index) {
         std::vector<std::uint32_t> all{stage_, tiers};
-        all.insert(all.end(), key.begin(), key.end());
+        all.insert(all.end(), key, key + length);
         return workspace_.slot(*this, std::move(all), slot_bytes, count, index);
     }
 

@@ -202,6 +202,12 @@ enum class FaultKind : std::uint32_t {
     stopped = 14,
     // Of an interpreted program, any of overflow, division_by_zero and table_index.
     expression = 15,
+    // The depth of a channel is not from 0 to 4294967295.
+    depth = 16,
+    // No process can go on.
+    deadlock = 17,
+    // A channel is closed that a process sends to, takes from without a token left, or closes.
+    closed = 18,
 };
 
 struct Fault {

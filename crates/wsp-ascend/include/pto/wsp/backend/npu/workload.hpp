@@ -24,6 +24,9 @@ inline Trap trap_of(FaultKind kind) {
         case FaultKind::past_partition: return Trap::partition;
         case FaultKind::priority: return Trap::lossy_conversion;
         case FaultKind::expression: return Trap::expression;
+        case FaultKind::depth: return Trap::depth;
+        case FaultKind::deadlock: return Trap::deadlock;
+        case FaultKind::closed: return Trap::closed;
         case FaultKind::outside:
         case FaultKind::slot:
         case FaultKind::stopped: return Trap::stopped;
