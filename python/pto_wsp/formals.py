@@ -141,10 +141,23 @@ def _annotation(
 def _kind(annotation: Any, parameter: inspect.Parameter, span: Span | None) -> Any:
     if annotation in (inspect.Parameter.empty, int, Dense, DenseDyn) or isinstance(annotation, DenseDyn):
         return "size"
+    if isinstance(annotation, TensorSpec) and None in annotation.dims:
+        raise trace_error(
+            1017,
+            f"an extent of `{parameter.name}` is None, which kernels alone may say",
+            span=span,
+            help='give a number, or the name of a size: `Tensor[f16, "batch", 128]`',
+        )
     if isinstance(annotation, (TensorSpec, TableSpec, RaggedSpec)):
         return annotation
-    if annotation is Table:
-        return TableSpec(None)
+    if annotation in (Table, Ragged, Sparse):
+        rest = "..." if annotation is Table else '"batch"'
+        raise trace_error(
+            1017,
+            f"the annotation of `{parameter.name}` is `{annotation.__name__}` alone",
+            span=span,
+            help=f"write `{parameter.name}: {annotation.__name__}[i64, {rest}]`",
+        )
     if annotation is Tensor:
         return "tensor"
     if _is_constexpr(annotation):
@@ -155,8 +168,8 @@ def _kind(annotation: Any, parameter: inspect.Parameter, span: Span | None) -> A
         span=span,
         help=[
             "no annotation declares a size",
-            'others: `Constexpr`, `Tensor[f16, "batch", 128]`, `Table["batch"]`, `Ragged["batch"]`, '
-            '`Sparse["batch"]`',
+            'others: `Constexpr`, `Tensor[f16, "batch", 128]`, `Table[i64, "batch"]`, '
+            '`Ragged[i64, "batch"]`, `Sparse[i64, "batch"]`',
         ],
     )
 
@@ -226,12 +239,12 @@ def checked(workload: str, formal: Formal, value: Any) -> Any:
         if isinstance(value, Table):
             return value
         if isinstance(value, (Expr, Indexable, str)) or not hasattr(value, "__iter__"):
-            raise _wrong(workload, formal, value, "it is a table: `Table([3, 1])` or integers")
-        return Table(value, name=formal.name)
+            raise _wrong(workload, formal, value, "it is a table: `table([3, 1])` or integers")
+        return Table._made(value, name=formal.name)
     if isinstance(formal.kind, RaggedSpec):
         wanted = Ragged if formal.kind.kind == "ragged" else Sparse
         if not isinstance(value, wanted):
-            raise _wrong(workload, formal, value, f"it is an axis `{wanted.__name__}(outer, …)`")
+            raise _wrong(workload, formal, value, f"it is an axis `{formal.kind.kind}(outer, …)`")
         return value
     return _size(workload, formal, value)
 
@@ -279,7 +292,7 @@ def _wrong(workload: str, formal: Formal, value: Any, why: str) -> Exception:
 def _tensor(workload: str, formal: Formal, value: Any) -> Any:
     if not isinstance(value, (Indexable, Slot)):
         raise _wrong(
-            workload, formal, value, "it is a tensor: `Tensor(shape, dtype)`, `tensor(array)` or a view"
+            workload, formal, value, "it is a tensor: `tensor(shape, dtype)`, `tensor(array)` or a view"
         )
     if isinstance(formal.kind, TensorSpec) and isinstance(value, Indexable):
         spec = formal.kind
@@ -305,7 +318,7 @@ def launch_value(trace: Trace, formal: Formal) -> Any:
     if kind == "size":
         return trace.size(formal.name, formal.span)
     if isinstance(kind, TensorSpec):
-        tensor = Tensor(kind.dims, kind.dtype, name=formal.name)
+        tensor = Tensor._made(kind.dims, kind.dtype, formal.name)
         tensor.span = formal.span
         trace.dims(tensor)
         trace.tensors.append(tensor)
@@ -315,17 +328,17 @@ def launch_value(trace: Trace, formal: Formal) -> Any:
     if isinstance(kind, RaggedSpec):
         outer = trace.size(kind.outer, formal.span)
         if kind.kind == "ragged":
-            return Ragged(
+            return Ragged._made(
                 kind.outer, _launch_table(trace, formal.name, kind.outer, formal.span), name=formal.name
             )
         rows = _launch_table(trace, f"{formal.name}_indptr", outer + 1, formal.span)
         columns = _launch_table(trace, f"{formal.name}_indices", None, formal.span)
-        return Sparse(kind.outer, rows, columns, name=formal.name)
+        return Sparse._made(kind.outer, rows, columns, name=formal.name)
     return REQUIRED
 
 
 def _launch_table(trace: Trace, name: str, length: Any, span: Span | None) -> Table:
-    table = Table(length=length, name=name)
+    table = Table._made(length=length, name=name)
     table.span = span
     trace.tables.append(table)
     return table

@@ -46,9 +46,7 @@ def number_help() -> str:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range":
         return "write `for i in P(n):`, or `P(P.range(lo, hi, step))`"
     if isinstance(node, ast.Subscript):
-        return (
-            "index a `Tensor`, of an array `X = tensor(x)`, or a `Table` of integers: `lens = Table([3, 1])`"
-        )
+        return "index a tensor, of an array `X = tensor(x)`, or a table of integers: `lens = table([3, 1])`"
     return "make it a Python int: bind the size before (`w(n=4)`), or annotate the parameter with `Constexpr`"
 
 

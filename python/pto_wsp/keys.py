@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeAlias
 
 from . import errors
 from ._raise import MADE, schedule_error
@@ -21,6 +21,9 @@ ACCEPTED = (
     "`lambda t: t.batch`, "
     '`lambda t: t.get("batch") * 8 + t.h`, `lambda t: lens[t.batch]`'
 )
+
+Key: TypeAlias = "Callable[[KeyTask], int | Expr] | Expr | str | int"
+"""What a schedule takes for a key."""
 
 
 class KeyName(Expr):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._raise import trace_error
@@ -15,6 +15,11 @@ from .program import Program, launch_file
 from .spans import caller_span
 from .tensors import Indexable
 from .tracing import add_task, current
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .options import LaunchOptions
 
 
 class Library:
@@ -33,7 +38,7 @@ class Library:
         """The absolute path of the file."""
         return self._path
 
-    def program(self, target: str = "cpu_sim", **options: Any) -> Program:
+    def program(self, target: str = "cpu_sim", **options: Unpack[LaunchOptions]) -> Program:
         """The program of the file's host entry. Arrays of real numbers in row-major order are read where they
         lie, others are copied in, and what kernels wrote is copied back.
 

@@ -12,7 +12,7 @@ from .expr import Expr, as_expr, binary, constant, describe
 from .names import check_name
 from .nodes import Close, Consume, Pass, Pipeline, Process
 from .spans import caller_span
-from .tensors import Buffer, Named, View
+from .tensors import Buffer, Named
 from .tracing import current
 
 
@@ -211,7 +211,7 @@ class PassBlock:
         self._node: Any = None
         self._block: Any = None
 
-    def __enter__(self) -> View | None:
+    def __enter__(self) -> Any:
         trace = self.trace
         if trace.process() is None:
             raise outside(f"{self.channel!r}.{self.kind}()", self.span)

@@ -228,7 +228,7 @@ def _shape(name: str, tensor: Tensor) -> tuple[str, tuple[int, ...]]:
         if not isinstance(extent, int):
             raise _refused(
                 f"an extent of `{name}` is {describe(extent)}",
-                f"give the array, or all of its extents as integers: `{name}=Tensor((4, 16), f16)`",
+                f"give the array, or all of its extents as integers: `{name}=tensor((4, 16), f16)`",
             )
     return tensor.dtype.name, tensor.shape
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._core import LIMITS
 from ._raise import schedule_error
@@ -15,6 +15,9 @@ from ._seam import Span
 from .expr import Expr, describe, in_order, is_word
 from .keys import trace_key
 from .spans import caller_span
+
+if TYPE_CHECKING:
+    from .keys import Key
 
 
 def count_of(value: Any, what: str, least: int = 1, most: int = 2**32 - 1) -> int:
@@ -54,12 +57,12 @@ class DispatchPolicy:
         return DispatchPolicy("work_steal", span=caller_span())
 
     @staticmethod
-    def affinity(key: Callable[[Any], Any] | str) -> DispatchPolicy:
+    def affinity(key: Key) -> DispatchPolicy:
         """Worker `key % workers`: `affinity(lambda t: t.batch)` or `affinity("batch")`."""
         return DispatchPolicy("affinity", trace_key(key, "the key of `affinity`"), span=caller_span())
 
     @staticmethod
-    def hash(key: Callable[[Any], Any] | str) -> DispatchPolicy:
+    def hash(key: Key) -> DispatchPolicy:
         """A worker by a hash of the key."""
         return DispatchPolicy("hash", trace_key(key, "the key of `hash`"), span=caller_span())
 

@@ -126,9 +126,13 @@ class Program:
         self._streams = self._core.explain()["streams"] or 0
         return self
 
-    def __getattr__(self, name: str) -> Any:
-        hint = "`program.execute(X=x, …)` runs it" if name in ("run", "launch", "call", "__call__") else ""
-        raise lacks(self, name, hint)
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            hint = (
+                "`program.execute(X=x, …)` runs it" if name in ("run", "launch", "call", "__call__") else ""
+            )
+            raise lacks(self, name, hint)
 
     # Running.
 

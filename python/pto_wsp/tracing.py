@@ -437,7 +437,7 @@ def _wrong_kind(what: str, wanted: str, value: Any, span: Span | None) -> Except
     elif wanted == "an integer" and isinstance(value, Indexable):
         help = "annotate the parameter `In` and read elements in the kernel, or give an element of a `Table`"
     elif hasattr(value, "__array__") or hasattr(value, "__dlpack__"):
-        help = "declare `X = Tensor(shape, dtype)` and bind it in a run, or use `X = tensor(array)`"
+        help = "declare `X = tensor(shape, dtype)` and bind it in a run, or use `X = tensor(array)`"
     elif wanted == "a tensor":
         help = "give a tensor, a view of one such as `X[i]`, or a slot"
     else:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._raise import trace_error
 from .expr import Cond, Expr, as_expr, binary, constant, describe
 from .linear import at_most, linear, lower_bound, simplified, upper_bound
 from .tensors import Index, Part, View, Whole, plain
+
+if TYPE_CHECKING:
+    from ._static import Integer
 
 
 class TileSlice:
@@ -28,7 +31,7 @@ class TileSlice:
         return f"tile({', '.join(map(repr, parts))})"
 
 
-def tile(index: Any, length: Any, start: Any = 0, end: Any = None) -> TileSlice:
+def tile(index: Integer, length: Integer, start: Integer = 0, end: Integer | None = None) -> TileSlice:
     """In a subscript `X[tile(i, 64)]`: tile `i` of 64 indices of a dimension, the last one cut at its end.
 
     `tile(i, n, lo, hi)` counts tiles of the indices `lo` up to `hi`, such as the rows of one sequence.

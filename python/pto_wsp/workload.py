@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from ._core import WhenGone
 from ._raise import schedule_error, trace_error
@@ -21,6 +21,9 @@ from .thrown import warning_when_gone
 from .tracing import MOST_CALLS, Trace, current_or_none
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .options import CompileOptions
     from .program import Program
     from .trace import Document
 
@@ -79,9 +82,11 @@ class Workload(Scheduled):
     def _watch(self, method: str, span: Span | None) -> None:
         object.__setattr__(self, "_gone", warning_when_gone(_thrown_away(self._name, method), span))
 
-    def __getattr__(self, name: str) -> Any:
-        hint = f"compile it first: `{self._name}.compile().{name}(…)`" if name in _OF_PROGRAMS else ""
-        raise lacks(self, name, hint)
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            hint = f"compile it first: `{self._name}.compile().{name}(…)`" if name in _OF_PROGRAMS else ""
+            raise lacks(self, name, hint)
 
     def __copy__(self) -> Workload:
         return self
@@ -123,7 +128,7 @@ class Workload(Scheduled):
     def _with(self, directives: tuple[Directive, ...]) -> Workload:
         return self._copy(directives=directives)
 
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Workload:
         """Binds parameters; in a workload generates the tasks; an empty workload decorates a function."""
         self._use()
         if (
@@ -258,7 +263,7 @@ class Workload(Scheduled):
 
         return Document(self._name, self._trace(), self._directives, self._span)
 
-    def compile(self, target: str = "cpu_sim", **options: Any) -> Program:
+    def compile(self, target: str = "cpu_sim", **options: Unpack[CompileOptions]) -> Program:
         """A program for a target.
 
         `num_threads` (0: all), `num_aicpus`, `expand` (`"host"` or `"bytecode"`), `optimization_level` (0 to
@@ -290,9 +295,9 @@ class Workload(Scheduled):
 def _seen(name: str, value: Any) -> Any:
     """A value as the function sees it: an axis without a name has that of the parameter."""
     if isinstance(value, Ragged) and value.name is None:
-        return Ragged(value.outer.axis, value.lengths, name=name)
+        return Ragged._made(value.outer.axis, value.lengths, name=name)
     if isinstance(value, Sparse) and value.name is None:
-        return Sparse(value.outer.axis, value.indptr, value.indices, name=name)
+        return Sparse._made(value.outer.axis, value.indptr, value.indices, name=name)
     return value
 
 
@@ -323,6 +328,10 @@ def _part_with_schedule(part: Workload) -> Exception:
     )
 
 
+@overload
+def workload(function: Callable[..., None], *, name: str | None = None) -> Workload: ...
+@overload
+def workload(*, name: str | None = None) -> Workload: ...
 def workload(function: Callable[..., Any] | None = None, *, name: str | None = None) -> Any:
     """Makes a workload of a function: `@workload`, `@workload()` or `@workload(name="attention")`.
 

@@ -16,18 +16,101 @@ from pto_wsp import (
     P,
     Ragged,
     Scalar,
+    Sparse,
+    Table,
     TaskWindow,
+    Tensor,
+    Tile,
     TimingPolicy,
     errors,
     f16,
+    i64,
     kernel,
     pto,
     python_kernel,
+    tensor,
     tile,
     workload,
 )
 
 CASES = Cases([])
+
+
+# ---- Annotations that make nothing, and values that are no annotations.
+
+
+@CASES.add(errors.TraceError, "WSP1017", 'X = tensor(("rows", 64), f32)')
+def tensor_by_its_annotation() -> None:
+    Tensor(("n", 64), f16)  # here
+
+
+@CASES.add(errors.TraceError, "WSP1017", "lens = table([3, 1])")
+def table_by_its_annotation() -> None:
+    Table([3, 1])  # here
+
+
+@CASES.add(errors.TraceError, "WSP1017", "tok = ragged(outer, lengths)")
+def ragged_axis_by_its_annotation() -> None:
+    Ragged("n", [3, 1])  # here
+
+
+@CASES.add(errors.TraceError, "WSP1017", "route = sparse(outer, indptr, indices)")
+def sparse_axis_by_its_annotation() -> None:
+    Sparse("n", [0, 1], [1])  # here
+
+
+@CASES.add(errors.TraceError, "WSP1017", 'write `Ragged[i64, "n"]`')
+def ragged_axis_without_its_type() -> None:
+    Ragged["n"]  # here
+
+
+@CASES.add(errors.TraceError, "WSP1017", 'write `Sparse[i64, "n"]`')
+def sparse_axis_without_its_type() -> None:
+    Sparse["n"]  # here
+
+
+@CASES.add(errors.TraceError, "WSP1017", 'write `Table[i64, "n"]`')
+def table_without_its_type() -> None:
+    Table["n"]  # here
+
+
+@CASES.add(errors.TraceError, "WSP1017", "`Table[i64, ...]` for any number")
+def table_without_its_length() -> None:
+    Table[i64]  # here
+
+
+@CASES.add(errors.TraceError, "WSP1017", "`Table[f16, 'n']` does not say `i64` first")
+def table_of_real_numbers() -> None:
+    Table[f16, "n"]  # here
+
+
+@CASES.add(errors.TraceError, "WSP1017", "lens: Table[i64, ...]")
+def table_that_says_nothing() -> None:
+    @workload
+    def w(n, lens: Table):  # here
+        copy(X[0:16], Y[0:16])
+
+
+@CASES.add(errors.TraceError, "WSP1017", "kernels alone")
+def tensor_of_any_extent() -> None:
+    @workload
+    def w(n, x: Tensor[f16, "n", None]):  # here
+        copy(X[0:16], Y[0:16])
+
+
+@CASES.add(errors.ArgumentError, "WSP1262", "write `In[Tensor[f16, 64, None]]`")
+def view_with_extents_beside_its_type() -> None:
+    In[f16, 64, None]  # here
+
+
+@CASES.add(errors.ArgumentError, "WSP1262", "In[Tensor[f32, 64, 128]]")
+def tile_with_extents() -> None:
+    Tile[64, 128, f16]  # here
+
+
+@CASES.add(errors.TraceError, "WSP1028", "tensor(x.shape, f32)")
+def array_with_another_type() -> None:
+    tensor(rows(4), f16)  # here
 
 
 # ---- Kernels: annotations, names, types, syntax.
@@ -404,7 +487,7 @@ def workload_that_calls_itself() -> None:
 @CASES.add(errors.TraceError, "WSP1012", "")
 def ragged_axis_without_its_outer_loop() -> None:
     @workload
-    def w(batch, token: Ragged["batch"]):
+    def w(batch, token: Ragged[i64, "batch"]):
         for t in P(token):  # here
             copy(X[t], Y[t])
 
