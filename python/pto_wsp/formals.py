@@ -19,7 +19,7 @@ from .pipes import Channel
 from .postponed import evaluated, method_of
 from .spans import span_of_function, span_of_node, tree_of
 from .tables import Slot, Table, TableSpec
-from .tensors import Indexable, Tensor, TensorSpec
+from .tensors import Indexable, Tensor, TensorSpec, said
 from .tracing import Trace
 
 
@@ -52,6 +52,13 @@ class Formal:
 
 def formals_of(function: Callable[..., Any], scope: dict[str, Any]) -> tuple[Formal, ...]:
     """The formal parameters of a workload function; `scope` are the variables where it is decorated."""
+    if hasattr(function, "specialise") and hasattr(function, "name"):
+        raise trace_error(
+            1016,
+            f"`{function.name}` is a kernel already, and no workload",
+            help="a workload is a function of its own, which calls the kernel: "
+            f"`for i in P(n): {function.name}[i](…)`",
+        )
     if not inspect.isfunction(function):
         raise trace_error(
             1016,
@@ -212,12 +219,22 @@ def bind(
                 1015,
                 f"`{key}` is no parameter of workload `{name}`",
                 notes=shown,
-                help=f"its parameters: {', '.join(f'`{formal.name}`' for formal in formals) or 'none'}",
+                help=[
+                    f"its parameters: {', '.join(f'`{formal.name}`' for formal in formals) or 'none'}",
+                    *_given_to_a_run(name, key, value),
+                ],
             )
         values[key] = value
     return {
         formal.name: checked(name, formal, values[formal.name]) for formal in formals if formal.name in values
     }
+
+
+def _given_to_a_run(workload: str, name: str, value: Any) -> list[str]:
+    """What to write where an array is bound."""
+    if isinstance(value, (Indexable, Expr)) or not hasattr(value, "shape"):
+        return []
+    return [f"arrays are given to a run: `{workload}.compile().execute({name}={name.lower()})`"]
 
 
 def signature_text(name: str, formals: tuple[Formal, ...]) -> str:
@@ -277,7 +294,7 @@ def _size(workload: str, formal: Formal, value: Any) -> Any:
 
 
 def _wrong(workload: str, formal: Formal, value: Any, why: str) -> Exception:
-    shown = f"`{value!r}`" if isinstance(value, (Expr, Indexable)) else describe(value)
+    shown = said(value)
     return trace_error(
         1016,
         f"`{formal.name}` of workload `{workload}` is given {shown}",
@@ -285,7 +302,8 @@ def _wrong(workload: str, formal: Formal, value: Any, why: str) -> Exception:
         labels=[(formal.span, "the parameter")],
         help=[]
         if formal.is_constexpr
-        else [f"for any other Python value annotate it: `{formal.name}: Constexpr`"],
+        else _given_to_a_run(workload, formal.name if formal.kind != "size" else "X", value)
+        or [f"for any other Python value annotate it: `{formal.name}: Constexpr`"],
     )
 
 

@@ -107,7 +107,7 @@ class LibraryKernel:
             if isinstance(value, Indexable):
                 raise trace_error(
                     1022,
-                    f"`{name or self.fields[0]}` of `{self.name}` takes an integer, not `{value!r}`",
+                    f"`{name or self.fields[0]}` of `{self.name}` takes an integer, not `{value.shown}`",
                     span=span,
                     notes="what a kernel of a `.pto` file reads and writes follows from its loads and stores",
                     help="give integers; arrays of the file are bound by name in a run",

@@ -12,6 +12,9 @@ from .expr import Expr, as_expr, check_bits, describe, in_order
 from .spans import caller_span
 from .tensors import Named, annotation_called, extent_of
 
+_MOST_SHOWN = 8
+"""Values that the text of a table has."""
+
 
 class TableSpec:
     """The annotation `Table[i64, "batch"]`: a launch-time table with the name of the parameter."""
@@ -103,7 +106,14 @@ class Table(Named):
         )
 
     def __repr__(self) -> str:
-        return self.shown
+        if self.values is None:
+            return (
+                f"{self.shown}: table of {'any number of' if self.length is None else self.length} integers"
+            )
+        first = ", ".join(map(str, self.values[:_MOST_SHOWN]))
+        return (
+            f"{self.shown}: [{first}]" if len(self.values) <= _MOST_SHOWN else f"{self.shown}: [{first}, …]"
+        )
 
 
 def table(values: Iterable[int] | None = None, *, length: Any = None, name: str | None = None) -> Table:

@@ -49,6 +49,9 @@ class Indexable:
 
     __slots__ = ()
 
+    shown: Any
+    """It as it is written."""
+
     def whole(self) -> View:
         """The view of all of it."""
         raise NotImplementedError
@@ -61,7 +64,7 @@ class Indexable:
     def __setitem__(self, item: Any, value: Any) -> None:
         raise trace_error(
             1042,
-            f"an assignment to an element of `{self!r}`",
+            f"an assignment to an element of `{self.shown}`",
             notes="a workload says which tasks there are; what they compute stands in kernels",
             help="write a kernel that stores it: `pto.store(y, …)`",
         )
@@ -69,24 +72,24 @@ class Indexable:
     def __iter__(self) -> Any:
         raise trace_error(
             1039,
-            f"`{self!r}` is iterated by Python",
+            f"`{self.shown}` is iterated by Python",
             help="write a loop over its index: `for i in P(n): … x[i] …`",
         )
 
     def __len__(self) -> int:
-        raise trace_error(1039, f"`len({self!r})`", help="`.shape[0]` is its first extent")
+        raise trace_error(1039, f"`len({self.shown})`", help="`.shape[0]` is its first extent")
 
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise trace_error(
             1039,
-            f"`{self!r}` is no array",
+            f"`{self.shown}` is no array",
             notes="a tensor of a workload stands for an array that a run binds",
             help="give the array to `program.execute(…)`",
         )
 
     def __bool__(self) -> bool:
         raise trace_error(
-            1002, f"Python cannot look at the elements of `{self!r}`", help="read a `Slot` or a `Table`"
+            1002, f"Python cannot look at the elements of `{self.shown}`", help="read a `Slot` or a `Table`"
         )
 
 
@@ -157,7 +160,7 @@ class Tensor(Named, Indexable):
         return View(self, tuple(Whole(dim) for dim in dims))
 
     def __repr__(self) -> str:
-        return self.shown
+        return f"{self.shown}: {region_text(self)}"
 
 
 class Buffer(Tensor):
@@ -282,7 +285,7 @@ class View(Indexable):
             return True
         raise trace_error(
             1002,
-            f"Python cannot compare the elements of `{self!r}`",
+            f"Python cannot compare the elements of `{self.shown}`",
             notes="the view stands for elements that a run computes",
             help="compare in a kernel; a workload compares sizes, indices, tables and slots",
         )
@@ -314,7 +317,9 @@ class View(Indexable):
         """Its extents: ints where they are known, else expressions."""
         return tuple(plain(self.ranges[dim].extent) for dim in self.kept)  # type: ignore[union-attr]
 
-    def __repr__(self) -> str:
+    @property
+    def shown(self) -> str:
+        """The view as it is written."""
         parts = []
         for entry in self.ranges:
             if isinstance(entry, Whole):
@@ -323,7 +328,23 @@ class View(Indexable):
                 parts.append(repr(entry.at) if isinstance(entry, Index) else f"{entry.lo!r}:{entry.hi!r}")
         while parts and parts[-1] == ":":
             parts.pop()
-        return f"{self.base!r}[{', '.join(parts)}]" if parts else repr(self.base)
+        base = self.base.shown
+        return f"{base}[{', '.join(parts)}]" if parts else base
+
+    def __repr__(self) -> str:
+        return f"{self.shown}: {region_text(self)}"
+
+
+def said(value: Any) -> str:
+    """What a call is given, for a message: a region or an expression as it is written, others as they are."""
+    if isinstance(value, Indexable):
+        return f"`{value.shown}`"
+    return f"`{value!r}`" if isinstance(value, Expr) else describe(value)
+
+
+def region_text(region: Tensor | View) -> str:
+    """Element type and extents."""
+    return f"{region.dtype}[{', '.join(map(str, region.shape))}]"
 
 
 def plain(extent: Any) -> Any:

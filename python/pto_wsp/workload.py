@@ -11,7 +11,8 @@ from ._seam import REQUIRED, Span
 from .axes import DenseDyn, FixedSize, Ragged, Sparse
 from .expr import describe
 from .formals import Formal, bind, checked, formals_of, launch_value, signature_text
-from .hints import lacks
+from .hints import did_you_mean, lacks
+from .keys import place_raised
 from .nodes import Blocks
 from .postponed import scope_at
 from .schedule import Directive, Scheduled
@@ -195,7 +196,10 @@ class Workload(Scheduled):
         elif self._function is not None:
             if self._function not in trace.functions:
                 trace.functions.append(self._function)
-            result = self._function(**{name: _seen(name, value) for name, value in values.items()})
+            try:
+                result = self._function(**{name: _seen(name, value) for name, value in values.items()})
+            except NameError as fault:
+                raise self._unknown_name(fault) from None
             if result is not None:
                 raise trace_error(
                     1043,
@@ -204,6 +208,24 @@ class Workload(Scheduled):
                     notes="a workload says which tasks there are; values come out through tensors",
                     help="leave the `return` out",
                 )
+
+    def _unknown_name(self, fault: NameError) -> Exception:
+        """The error of a name that the function, or what it calls, does not know."""
+        place = place_raised(fault)
+        if fault.name is None or place is None:
+            return fault
+        signature = ", ".join([*(formal.text() for formal in self._formals), f"{fault.name}: DenseDyn"])
+        known = [formal.name for formal in self._formals]
+        return trace_error(
+            1050,
+            f"`{fault.name}` is not defined",
+            span=place,
+            notes=f"in workload `{signature_text(self._name, self._formals)}`",
+            help=[
+                did_you_mean(fault.name, known)
+                or f"a size that a run sets is a parameter: `def {self._name}({signature})`"
+            ],
+        )
 
     def _values(self, trace: Trace) -> dict[str, Any]:
         """A value for each parameter of the function: bound, by default, or launch-time."""

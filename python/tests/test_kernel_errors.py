@@ -7,7 +7,6 @@ import functools
 import inspect
 import linecache
 import math
-import types
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -1088,4 +1087,4 @@ def test_docstrings_and_signatures_of_all_functions():
     assert set(TABLE) == set(pto.__all__)
     for name in TABLE:
         function = getattr(pto, name)
-        assert isinstance(function, types.FunctionType) and inspect.getdoc(function), name
+        assert inspect.isroutine(function) and inspect.getdoc(function), name

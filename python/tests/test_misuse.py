@@ -113,6 +113,81 @@ def array_with_another_type() -> None:
     tensor(rows(4), f16)  # here
 
 
+# ---- Names that are not there.
+
+
+@CASES.add(errors.UnknownAttributeError, "WSP1271", "copies.compile().execute(…)")
+def workload_that_is_executed() -> None:
+    copies.execute(X=rows(4), Y=rows(4))  # here
+
+
+@CASES.add(errors.UnknownAttributeError, "WSP1271", "did you mean `dispatch`?")
+def misspelt_method_of_a_workload() -> None:
+    copies.dispach(DispatchPolicy.round_robin())  # here
+
+
+@CASES.add(errors.UnknownAttributeError, "WSP1271", "did you mean `execute`?")
+def misspelt_method_of_a_program() -> None:
+    copies.compile().exectue(X=rows(4))  # here
+
+
+@CASES.add(errors.UnknownAttributeError, "WSP1271", "`program.execute(X=x, …)` runs it")
+def program_that_is_run() -> None:
+    copies.compile().run(X=rows(4))  # here
+
+
+@CASES.add(errors.UnknownAttributeError, "WSP1271", "it has `")
+def method_that_is_like_none() -> None:
+    copies.zzz()  # here
+
+
+@CASES.add(errors.TraceError, "WSP1015", "copies.compile().execute(X=x)")
+def arrays_of_a_workload() -> None:
+    copies(X=rows(4))  # here
+
+
+@CASES.add(errors.TraceError, "WSP1016", "copies.compile().execute(X=x)")
+def array_of_a_workload_by_position() -> None:
+    copies(rows(4))  # here
+
+
+@CASES.add(errors.TraceError, "WSP1050", "def w(count: DenseDyn)")
+def loop_over_what_is_no_parameter() -> None:
+    @workload
+    def w():
+        for i in P(count):  # noqa: F821 # here
+            copy[i](X[tile(i, 16)], Y[tile(i, 16)])
+
+    w.compile()
+
+
+@CASES.add(errors.TraceError, "WSP1050", "did you mean `batches`?")
+def misspelt_parameter() -> None:
+    @workload
+    def w(batches):
+        for i in P(batchs):  # noqa: F821 # here
+            copy[i](X[tile(i, 16)], Y[tile(i, 16)])
+
+    w.compile()
+
+
+@CASES.add(errors.TraceError, "WSP1016", "`copy` is a kernel already")
+def workload_of_a_kernel() -> None:
+    workload(copy)  # here
+
+
+@CASES.add(errors.KernelError, "WSP0611", "pto.zeros(x.shape)")
+def accumulator_that_is_larger_than_the_last_tile() -> None:
+    @kernel
+    def k(x: In, y: Out):
+        total = pto.zeros((16, 64))
+        for _ in range(2):
+            total = total + pto.load(x)  # here
+        pto.store(y, total)
+
+    run_rows(k)
+
+
 # ---- Kernels: annotations, names, types, syntax.
 
 

@@ -334,7 +334,7 @@ def test_reports_are_pages_that_load_nothing(tmp_path):
     assert path.read_text().count('<script type="application/octet-stream">') == 2
     for shown in (simulation._repr_html_(), program._repr_html_()):
         assert shown.startswith("<iframe sandbox=") and "&lt;!doctype html&gt;" in shown
-    assert doubled.compile()._repr_html_() is None
+    assert doubled.compile()._repr_html_().startswith("<b>program doubled</b>")
     (tmp_path / "cut.pftrace").write_bytes((tmp_path / "other.pftrace").read_bytes()[:-3])
     (tmp_path / "none.json").write_text("{}")
     for code, name in {"WSP1751": "cut.pftrace", "WSP1750": "none.json"}.items():

@@ -197,7 +197,7 @@ def test_a_key_names_a_loop_over_an_expression():
         for i in P(n // 64):
             copy(X[i])
 
-    assert affinity(w, lambda t: t.i) == "i_axis" and "axis i_axis = dense(n / 64);" in ir(
+    assert affinity(w, lambda t: t.i) == "i" and "axis i = dense(n / 64);" in ir(
         w.dispatch(DispatchPolicy.affinity("i"))
     )
 

@@ -1157,8 +1157,10 @@ def catalogue(first: int, last: int) -> set[int]:
     return {code for code in codes if first <= code <= last}
 
 
-ELSEWHERE = {1040, 1045, 1048, 1049}
-"""Codes of `.pto` files, provoked by the tests of programs, and of texts and methods, by those of texts."""
+ELSEWHERE = {1040, 1045, 1048, 1049, 1050}
+"""Codes of `.pto` files, provoked by the tests of programs, of texts and methods, by those of texts, and of
+names, by those of misuse.
+"""
 
 
 def test_every_code_is_provoked():

@@ -264,6 +264,9 @@ class BoundKernel(Generic[Given]):
         self._gone.forget()
         return _record(self.kernel, self.coords, args, kwargs)
 
+    def __repr__(self) -> str:
+        return f"<kernel {self.kernel.name} at {list(self.coords)!r}>"
+
 
 def _record(
     kernel: BaseKernel, coords: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
