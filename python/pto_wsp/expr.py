@@ -143,6 +143,11 @@ class Expr:
                 help="compute it in a kernel, in a table, or from fewer terms",
             )
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        if type(self).__init__ is not Expr.__init__ or self.vars:
+            return super().__reduce__()
+        return (type(self), (self.op, self.args, self.span))
+
     @property
     def args(self) -> tuple[Any, ...]:
         """Operands, and what else the operation takes."""

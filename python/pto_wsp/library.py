@@ -64,6 +64,9 @@ class Library:
             )
         return LibraryKernel(self._path, name, self._kernels[name])
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Library, (self._path,))
+
     def __dir__(self) -> list[str]:
         return sorted([*self._kernels, "path", "program"])
 
@@ -120,6 +123,9 @@ class LibraryKernel:
         entry = trace.kernels.setdefault(key, KernelEntry(None, None, self.path, None, None, (self.name,)))
         handles = tuple(after) if isinstance(after, (list, tuple)) else (after,)
         return add_task(trace, entry, self.name, (), values, handles, span)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (LibraryKernel, (self.path, self.name, self.fields))
 
     def __getitem__(self, coords: Any) -> Any:
         raise trace_error(

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, overload
 
 from ._core import WhenGone
+from ._pickled import name_of, workload_of
 from ._raise import schedule_error, trace_error
 from ._seam import REQUIRED, Span
 from .axes import DenseDyn, FixedSize, Ragged, Sparse
@@ -94,6 +95,13 @@ class Workload(Scheduled):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Workload:
         return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        self._use()
+        kept = {"name": self._name, "bound": self._bound, "directives": self._directives}
+        if self._function is not None:
+            return (workload_of, (*name_of(self._function, "workload"), kept))
+        return (_of_parts, (self._name, self._parts, self._bound, self._directives))
 
     def _copy(self, **changes: Any) -> Workload:
         kept: dict[str, Any] = {
@@ -312,6 +320,11 @@ class Workload(Scheduled):
             return self.ir()
         except WspError as error:
             return f"<workload {signature_text(self._name, self._formals)}: {error.message}>"
+
+
+def _of_parts(name: str, parts: Any, bound: dict[str, Any], directives: tuple[Directive, ...]) -> Workload:
+    """A workload without a function of its own."""
+    return Workload(name, parts=parts, bound=bound, directives=directives)
 
 
 def _seen(name: str, value: Any) -> Any:

@@ -201,3 +201,9 @@ def test_what_is_public_is_read_as_a_function():
     assert inspect.isroutine(method) and method.__name__ == "compile" and "num_threads" in method.__doc__
     assert pto_wsp.tensor.__module__ == "pto_wsp"
     assert pickle.loads(pickle.dumps(pto_wsp.tile)) is pto_wsp.tile
+
+
+def test_the_package_is_imported_while_cycles_are_looked_for():
+    """Memory of an object that is being made is not looked at."""
+    made = "import gc; gc.set_threshold(1); import pto_wsp; pto_wsp.Dense[4].size"
+    assert subprocess.run([sys.executable, "-c", made]).returncode == 0

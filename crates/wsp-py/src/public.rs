@@ -1,11 +1,11 @@
 //! Public functions, whose errors carry the frames of their callers and none of the package.
 
-use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString, PyTuple, PyType};
 
-/// A function of the package that people call. It has no frame of its own, so that what it takes out of the traceback of an error stays out.
+/// A function of the package that people call. It has no frame of its own, so that what it takes out of the traceback of an error stays out. It lives as
+/// long as the package, or a loop: nothing in it leads back to it, and the collector of cycles does not look.
 #[pyclass(dict, frozen, module = "pto_wsp._core")]
 pub(crate) struct Public {
     function: Py<PyAny>,
@@ -55,10 +55,5 @@ impl Public {
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         Ok(self.function.bind(py).repr()?.to_string())
-    }
-
-    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(&self.function)?;
-        visit.call(&self.trim)
     }
 }

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, overload
 
 from .. import _seam
+from .._pickled import name_of, named
 from .._seam import REQUIRED, ConstexprArg, ParamSpec, ScalarArg, Span, SpanTable, ViewSpec
 from ..dtypes import DTYPES, dtype_of
 from ..expr import is_word
@@ -122,6 +123,9 @@ class BaseKernel(Generic[Given]):
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Adds a task without coordinates to the workload that is being traced."""
         return _record(self, (), args, kwargs)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (named, name_of(self, "kernel"))
 
     def __getitem__(self, coords: Coordinate | tuple[Coordinate, ...]) -> BoundKernel[Given]:
         """The kernel for a task with these coordinates: `k[b, h](…)`."""
