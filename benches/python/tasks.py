@@ -13,9 +13,9 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-from pto_wsp import InOut, P, Tensor, f32, kernel, pto, python_kernel, workload
+from pto_wsp import InOut, P, f32, kernel, pto, python_kernel, tensor, workload
 
-X = Tensor((64, 16), f32)
+X = tensor((64, 16), f32)
 
 
 @kernel

@@ -11,27 +11,27 @@ import sys
 
 import numpy as np
 import reference
-from pto_wsp import In, InOut, P, Tensor, Workload, f32, kernel, pto, tile, workload
+from pto_wsp import DenseDyn, In, InOut, P, Tensor, Workload, f32, kernel, pto, tile, workload
 
 M, N, K = 64, 128, 128
 
 
 @kernel(unit="cube", cost=200)
-def multiply_add(a: In, b: In, c: InOut):
+def multiply_add(a: In, b: In, c: InOut) -> None:
     """`c += a · b` for one block."""
     pto.store(c, pto.matmul(pto.load(a), pto.load(b), acc=pto.load(c)))
 
 
 @workload
 def bgemm(
-    batch,
-    m,
-    n,
-    k,
+    batch: DenseDyn,
+    m: DenseDyn,
+    n: DenseDyn,
+    k: DenseDyn,
     a: Tensor[f32, "batch", "m", "k"],
     b: Tensor[f32, "batch", "k", "n"],
     c: Tensor[f32, "batch", "m", "n"],
-):
+) -> None:
     for batch_index, i, j in P(batch, P.ceildiv(m, M), P.ceildiv(n, N)):
         for depth in P(P.ceildiv(k, K)):
             multiply_add[batch_index, i, j, depth](

@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import math
 import sys
+from typing import Any
 
 import numpy as np
 import reference
 from pto_wsp import (
     Buffer,
+    DenseDyn,
     Deps,
     DispatchPolicy,
     In,
@@ -28,6 +30,7 @@ from pto_wsp import (
     Workload,
     empty,
     f32,
+    i64,
     kernel,
     pto,
     tile,
@@ -41,7 +44,7 @@ TINY = 1e-38
 
 
 @kernel(unit="cube", cost=400)
-def partial(q: In, k: In, v: In, out: Out, lse: Out):
+def partial(q: In, k: In, v: In, out: Out, lse: Out) -> None:
     """Attention of one group of query heads over one chunk of keys, which is never empty."""
     heads, dim = q.shape
     queries = pto.load(q) * (LOG2E / math.sqrt(dim))
@@ -61,7 +64,7 @@ def partial(q: In, k: In, v: In, out: Out, lse: Out):
 
 
 @kernel(unit="vector", cost=20)
-def merge(part: In, part_lse: In, out: Out, lse: Out):
+def merge(part: In, part_lse: In, out: Out, lse: Out) -> None:
     """Partial results, each with its logarithm of sums as its weight. Without any: 0 and -inf."""
     heads, dim = out.shape
     largest = pto.full((heads, 1), -math.inf)
@@ -81,19 +84,19 @@ def merge(part: In, part_lse: In, out: Out, lse: Out):
 
 @workload
 def decode(
-    batch,
-    kv_heads,
-    group,
-    head_dim,
-    most_chunks,
-    indptr: Table,
-    chunk: Ragged["batch"],
+    batch: DenseDyn,
+    kv_heads: DenseDyn,
+    group: DenseDyn,
+    head_dim: DenseDyn,
+    most_chunks: DenseDyn,
+    indptr: Table[i64, ...],
+    chunk: Ragged[i64, "batch"],
     q: Tensor[f32, "batch", "kv_heads", "group", "head_dim"],
     k: Tensor[f32, "total", "kv_heads", "head_dim"],
     v: Tensor[f32, "total", "kv_heads", "head_dim"],
     out: Tensor[f32, "batch", "kv_heads", "group", "head_dim"],
     lse: Tensor[f32, "batch", "kv_heads", "group"],
-):
+) -> None:
     part = Buffer((batch, kv_heads, most_chunks, group, head_dim), f32)
     part_lse = Buffer((batch, kv_heads, most_chunks, group), f32)
     for b, h in P(batch, kv_heads):
@@ -121,7 +124,7 @@ def normal(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
 
 def make(
     lengths: list[int], kv_heads: int = 2, group: int = 4, head_dim: int = 64, seed: int = 0
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """Made-up arrays for requests of these lengths, and room for the results."""
     rng = np.random.default_rng(seed)
     indptr = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
@@ -140,7 +143,7 @@ def make(
     }
 
 
-def error(arrays: dict[str, object]) -> float:
+def error(arrays: dict[str, Any]) -> float:
     """The largest relative error of the output and of the sums."""
     out, lse = reference.decode(arrays["q"], arrays["k"], arrays["v"], arrays["indptr"])
     return max(reference.relative_error(arrays["out"], out), reference.sum_error(arrays["lse"], lse))

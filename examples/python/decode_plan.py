@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import reference
-from pto_wsp import Capacity, Tensor, f16, load, zeros
+from pto_wsp import Capacity, f16, load, tensor, zeros
 
 FILE = Path(__file__).resolve().parents[1] / "attention" / "decode.pto"
 LAYERS = 3
@@ -84,20 +84,20 @@ class Layer:
         return output
 
 
-def shapes(pages: Pages, batch: int) -> dict[str, Tensor]:
+def shapes(pages: Pages, batch: int) -> dict[str, f16]:
     """The tensors of a layer, of which there are none yet."""
     cache = (pages.count, PAGE, KV_HEADS, DIM)
     return {
-        "q": Tensor((batch, QO_HEADS, 1, DIM), f16),
-        "kv.k": Tensor(cache, f16),
-        "kv.v": Tensor(cache, f16),
+        "q": tensor((batch, QO_HEADS, 1, DIM), f16),
+        "kv.k": tensor(cache, f16),
+        "kv.v": tensor(cache, f16),
     }
 
 
 def main(steps: int = 24) -> float:
     """Runs the example, prints one line and returns the largest relative error."""
     rng = np.random.default_rng(0)
-    lengths = list(LENGTHS)
+    lengths: list[int] = [*LENGTHS]
     longest = [n + steps for n in lengths]
     pages = Pages.reserve(longest, rng)
     program = load(FILE).program(schedule="Fixed")
@@ -110,9 +110,9 @@ def main(steps: int = 24) -> float:
     address = plan.words.ctypes.data
 
     cache = (pages.count, PAGE, KV_HEADS, DIM)
-    layers = []
+    layers: list[Layer] = []
     for _ in range(LAYERS):
-        plain = [([], []) for _ in lengths]
+        plain: list[tuple[list[Array], list[Array]]] = [([], []) for _ in lengths]
         layers.append(Layer(zeros(cache, f16), zeros(cache, f16), plain))
         for request, tokens in enumerate(lengths):
             for _ in range(tokens):

@@ -14,7 +14,21 @@ import sys
 
 import numpy as np
 import reference
-from pto_wsp import Constexpr, In, Out, P, Scalar, Tensor, Workload, f32, kernel, pto, tile, workload
+from pto_wsp import (
+    Constexpr,
+    DenseDyn,
+    In,
+    Out,
+    P,
+    Scalar,
+    Tensor,
+    Workload,
+    f32,
+    kernel,
+    pto,
+    tile,
+    workload,
+)
 
 Q_ROWS = 64
 KV_ROWS = 128
@@ -23,7 +37,7 @@ TINY = 1e-38
 
 
 @kernel(unit="cube")
-def attend(q: In, k: In, v: In, out: Out, lse: Out, first: Scalar, causal: Constexpr):
+def attend(q: In, k: In, v: In, out: Out, lse: Out, first: Scalar, causal: Constexpr) -> None:
     """Queries `first ..` of one head; query `first + r` sees the keys up to `first + r` when causal."""
     rows, dim = q.shape
     end = k.shape[0]
@@ -51,19 +65,19 @@ def attend(q: In, k: In, v: In, out: Out, lse: Out, first: Scalar, causal: Const
 
 @workload
 def attention(
-    batch,
-    heads,
-    group,
-    queries,
-    keys,
-    head_dim,
+    batch: DenseDyn,
+    heads: DenseDyn,
+    group: DenseDyn,
+    queries: DenseDyn,
+    keys: DenseDyn,
+    head_dim: DenseDyn,
     q: Tensor[f32, "batch", "heads", "queries", "head_dim"],
     k: Tensor[f32, "batch", "kv_heads", "keys", "head_dim"],
     v: Tensor[f32, "batch", "kv_heads", "keys", "head_dim"],
     out: Tensor[f32, "batch", "heads", "queries", "head_dim"],
     lse: Tensor[f32, "batch", "heads", "queries"],
     causal: Constexpr,
-):
+) -> None:
     for b, h, i in P(batch, heads, P.ceildiv(queries, Q_ROWS)):
         kv = h // group
         rows = tile(i, Q_ROWS)

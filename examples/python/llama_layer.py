@@ -8,13 +8,29 @@ No stage waits for a whole stage before it: a task starts when the tiles that it
 
 from __future__ import annotations
 
+import math
 import sys
 
 import numpy as np
 import reference
 from flash_attention import attend
 from moe import gate_up, product
-from pto_wsp import Buffer, Constexpr, In, InOut, Out, P, Tensor, Workload, f32, kernel, pto, tile, workload
+from pto_wsp import (
+    Buffer,
+    Constexpr,
+    DenseDyn,
+    In,
+    InOut,
+    Out,
+    P,
+    Tensor,
+    Workload,
+    f32,
+    kernel,
+    pto,
+    tile,
+    workload,
+)
 
 ROWS = 64
 COLS = 128
@@ -23,7 +39,7 @@ EPS = 1e-5
 
 
 @kernel(unit="vector", cost=30)
-def rmsnorm(x: In, gain: In, y: Out, eps: Constexpr):
+def rmsnorm(x: In, gain: In, y: Out, eps: Constexpr) -> None:
     """Rows over their root mean square, times the gain."""
     t = pto.load(x)
     scale = pto.rsqrt(pto.rowsum(t * t) / x.shape[1] + eps)
@@ -31,19 +47,19 @@ def rmsnorm(x: In, gain: In, y: Out, eps: Constexpr):
 
 
 @kernel(unit="cube", cost=150)
-def linear(x: In, w: In, y: Out):
+def linear(x: In, w: In, y: Out) -> None:
     """`x · wᵀ`."""
     pto.store(y, product(x, w))
 
 
 @kernel(unit="cube", cost=150)
-def linear_add(x: In, w: In, residual: In, y: Out):
+def linear_add(x: In, w: In, residual: In, y: Out) -> None:
     """`residual + x · wᵀ`."""
     pto.store(y, pto.load(residual) + product(x, w))
 
 
 @kernel(unit="vector", cost=20)
-def rotate(x: InOut, cos: In, sin: In):
+def rotate(x: InOut, cos: In, sin: In) -> None:
     """Rotary positions of one head, in place: lanes `i` and `dim / 2 + i` turn together."""
     half = cos.shape[1]
     low, high = pto.load(x[:, 0:half]), pto.load(x[:, half : 2 * half])
@@ -54,13 +70,13 @@ def rotate(x: InOut, cos: In, sin: In):
 
 @workload
 def layer(
-    seq,
-    hidden,
-    heads,
-    kv_heads,
-    dim,
-    half,
-    ffn,
+    seq: DenseDyn,
+    hidden: DenseDyn,
+    heads: DenseDyn,
+    kv_heads: DenseDyn,
+    dim: DenseDyn,
+    half: DenseDyn,
+    ffn: DenseDyn,
     x: Tensor[f32, "seq", "hidden"],
     attn_norm: Tensor[f32, "hidden"],
     wq: Tensor[f32, "q_width", "hidden"],
@@ -74,7 +90,7 @@ def layer(
     cos: Tensor[f32, "seq", "half"],
     sin: Tensor[f32, "seq", "half"],
     y: Tensor[f32, "seq", "hidden"],
-):
+) -> None:
     normed = Buffer((seq, hidden), f32)
     q = Buffer((seq, heads * dim), f32)
     k = Buffer((seq, kv_heads * dim), f32)
@@ -144,7 +160,7 @@ def make(
     angles = np.arange(seq)[:, None] * THETA ** (-np.arange(half) / half)
 
     def weights(*shape: int) -> np.ndarray:
-        return rng.standard_normal(shape, dtype=np.float32) / np.sqrt(shape[-1], dtype=np.float32)
+        return np.divide(rng.standard_normal(shape, dtype=np.float32), math.sqrt(shape[-1]), dtype=np.float32)
 
     return {
         "x": rng.standard_normal((seq, hidden), dtype=np.float32),

@@ -9,18 +9,37 @@ the order of the experts.
 
 from __future__ import annotations
 
+import math
 import sys
+from typing import Any
 
 import numpy as np
 import reference
-from pto_wsp import Buffer, In, InOut, Out, P, Sparse, Tensor, Workload, f32, kernel, pto, tile, workload
+from pto_wsp import (
+    Buffer,
+    DenseDyn,
+    In,
+    InOut,
+    Out,
+    P,
+    Sparse,
+    Tensor,
+    Tile,
+    Workload,
+    f32,
+    i64,
+    kernel,
+    pto,
+    tile,
+    workload,
+)
 
 ROWS = 64
 COLS = 128
 DEPTH = 256
 
 
-def product(a: In, b: In):
+def product(a: In, b: In) -> Tile:
     """`a · bᵀ`, DEPTH columns of both at a time."""
     total = pto.zeros((a.shape[0], b.shape[0]))
     for c in range(0, a.shape[1], DEPTH):
@@ -30,45 +49,45 @@ def product(a: In, b: In):
 
 
 @kernel(unit="vector", cost=10)
-def copy(x: In, y: Out):
+def copy(x: In, y: Out) -> None:
     """Rows as they are."""
     pto.store(y, pto.load(x))
 
 
 @kernel(unit="cube", cost=300)
-def gate_up(x: In, gate: In, up: In, y: Out):
+def gate_up(x: In, gate: In, up: In, y: Out) -> None:
     """SwiGLU: `silu(x · gateᵀ) * (x · upᵀ)`."""
     g = product(x, gate)
     pto.store(y, g / (1.0 + pto.exp(-g)) * product(x, up))
 
 
 @kernel(unit="cube", cost=150)
-def down(x: In, w: In, y: Out):
+def down(x: In, w: In, y: Out) -> None:
     """Back to the width of a token."""
     pto.store(y, product(x, w))
 
 
 @kernel(unit="vector", cost=10)
-def add_share(row: In, shares: In, y: InOut):
+def add_share(row: In, shares: In, y: InOut) -> None:
     """`y += share · row`."""
     pto.store(y, pto.load(y) + pto.load(row) * shares[0])
 
 
 @workload
 def experts_layer(
-    tokens,
-    experts,
-    hidden,
-    ffn,
-    routed,
-    route: Sparse["experts"],
+    tokens: DenseDyn,
+    experts: DenseDyn,
+    hidden: DenseDyn,
+    ffn: DenseDyn,
+    routed: DenseDyn,
+    route: Sparse[i64, "experts"],
     x: Tensor[f32, "tokens", "hidden"],
     shares: Tensor[f32, "routed"],
     w_gate: Tensor[f32, "experts", "ffn", "hidden"],
     w_up: Tensor[f32, "experts", "ffn", "hidden"],
     w_down: Tensor[f32, "experts", "hidden", "ffn"],
     y: Tensor[f32, "tokens", "hidden"],
-):
+) -> None:
     gathered = Buffer((routed, hidden), f32)
     gated = Buffer((routed, ffn), f32)
     mixed = Buffer((routed, hidden), f32)
@@ -116,7 +135,7 @@ def make(
     routes: int = 2,
     idle: int = 1,
     seed: int = 0,
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """Made-up arrays, and room for the result; the router never chooses the first `idle` experts."""
     rng = np.random.default_rng(seed)
     logits = rng.standard_normal((tokens, experts))
@@ -124,7 +143,7 @@ def make(
     indptr, indices, shares = choose(logits, routes)
 
     def weights(*shape: int) -> np.ndarray:
-        return rng.standard_normal(shape, dtype=np.float32) / np.sqrt(shape[-1], dtype=np.float32)
+        return np.divide(rng.standard_normal(shape, dtype=np.float32), math.sqrt(shape[-1]), dtype=np.float32)
 
     return {
         "route_indptr": indptr,
@@ -138,7 +157,7 @@ def make(
     }
 
 
-def error(arrays: dict[str, object]) -> float:
+def error(arrays: dict[str, Any]) -> float:
     """The largest relative error of the result."""
     weights = (arrays["w_gate"], arrays["w_up"], arrays["w_down"])
     routes = (arrays["route_indptr"], arrays["route_indices"], arrays["shares"])

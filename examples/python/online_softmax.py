@@ -14,14 +14,14 @@ import sys
 
 import numpy as np
 import reference
-from pto_wsp import Buffer, In, InOut, Out, P, Tensor, Workload, f32, kernel, pto, tile, workload
+from pto_wsp import Buffer, DenseDyn, In, InOut, Out, P, Tensor, Workload, f32, kernel, pto, tile, workload
 
 ROWS = 32
 COLS = 256
 
 
 @kernel
-def start(largest: Out, total: Out):
+def start(largest: Out, total: Out) -> None:
     """Of no columns yet."""
     rows = largest.shape[0]
     pto.store(largest, pto.full((rows, 1), -math.inf))
@@ -29,7 +29,7 @@ def start(largest: Out, total: Out):
 
 
 @kernel(unit="vector")
-def update(x: In, largest: InOut, total: InOut):
+def update(x: In, largest: InOut, total: InOut) -> None:
     """Takes in one tile of columns."""
     part = pto.load(x)
     old = pto.load(largest).T
@@ -39,18 +39,18 @@ def update(x: In, largest: InOut, total: InOut):
 
 
 @kernel(unit="vector")
-def divide(x: In, largest: In, total: In, y: Out):
+def divide(x: In, largest: In, total: In, y: Out) -> None:
     """The softmax of one tile of columns."""
     pto.store(y, pto.exp(pto.load(x) - pto.load(largest).T) / pto.load(total).T)
 
 
 @workload
 def online_softmax(
-    rows,
-    columns,
+    rows: DenseDyn,
+    columns: DenseDyn,
     x: Tensor[f32, "rows", "columns"],
     y: Tensor[f32, "rows", "columns"],
-):
+) -> None:
     largest = Buffer((rows,), f32)
     total = Buffer((rows,), f32)
     tiles = P.ceildiv(columns, COLS)

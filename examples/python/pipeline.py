@@ -13,20 +13,20 @@ import sys
 
 import numpy as np
 import reference
-from pto_wsp import Channel, In, Out, P, Tensor, Workload, f16, f32, kernel, pto, tile, workload
+from pto_wsp import Channel, DenseDyn, In, Out, P, Tensor, Workload, f16, f32, kernel, pto, tile, workload
 
 ROWS = 64
 WIDTH = 128
 
 
 @kernel(unit="vector")
-def load_tile(x: In, slot: Out):
+def load_tile(x: In, slot: Out) -> None:
     """From half to single precision."""
     pto.store(slot, pto.cast(pto.load(x), f32))
 
 
 @kernel(unit="vector")
-def gelu(a: In, b: Out):
+def gelu(a: In, b: Out) -> None:
     """`x / (1 + e^(-2 z))` with `z = sqrt(2 / π) (x + 0.044715 x³)`, which is the tanh form."""
     x = pto.load(a)
     z = (x + x * x * x * 0.044715) * math.sqrt(2.0 / math.pi)
@@ -34,13 +34,13 @@ def gelu(a: In, b: Out):
 
 
 @kernel(unit="vector")
-def store_tile(slot: In, y: Out):
+def store_tile(slot: In, y: Out) -> None:
     """To where it belongs."""
     pto.store(y, pto.load(slot))
 
 
 @workload
-def pipeline(rows, x: Tensor[f16, "rows", WIDTH], y: Tensor[f32, "rows", WIDTH]):
+def pipeline(rows: DenseDyn, x: Tensor[f16, "rows", WIDTH], y: Tensor[f32, "rows", WIDTH]) -> None:
     loaded = Channel((ROWS, WIDTH), f32, depth=2)
     computed = Channel((ROWS, WIDTH), f32, depth=2)
     tiles = P.ceildiv(rows, ROWS)

@@ -50,13 +50,13 @@ def softmax(x: Array) -> Array:
     """Softmax along the last axis."""
     x = f64(x)
     powers = np.exp(x - x.max(axis=-1, keepdims=True, initial=-np.inf))
-    return powers / powers.sum(axis=-1, keepdims=True)
+    return f64(powers / powers.sum(axis=-1, keepdims=True))
 
 
 def rmsnorm(x: Array, gain: Array, eps: float) -> Array:
     """Every row over its root mean square, times the gain."""
     x = f64(x)
-    return x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + eps) * f64(gain)
+    return f64(x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + eps) * f64(gain))
 
 
 def attention(q: Array, k: Array, v: Array, causal: bool = False) -> tuple[Array, Array]:
@@ -104,8 +104,8 @@ def decode(q: Array, k: Array, v: Array, indptr: Array) -> tuple[Array, Array]:
 def rope(x: Array, theta: float) -> Array:
     """Rotary positions of `x [seq, heads, dim]`: lanes `i` and `dim / 2 + i` turn together."""
     x = f64(x)
-    half = x.shape[-1] // 2
-    angles = np.arange(len(x))[:, None] * theta ** (-np.arange(half) / half)
+    half = int(x.shape[-1]) // 2
+    angles = np.arange(len(x))[:, None] * np.power(theta, -np.arange(half) / half)
     cos, sin = np.cos(angles)[:, None, :], np.sin(angles)[:, None, :]
     low, high = x[..., :half], x[..., half:]
     return np.concatenate([low * cos - high * sin, high * cos + low * sin], axis=-1)
@@ -113,12 +113,12 @@ def rope(x: Array, theta: float) -> Array:
 
 def silu(x: Array) -> Array:
     """`x / (1 + e^-x)`."""
-    return x / (1.0 + np.exp(-x))
+    return f64(x / (1.0 + np.exp(-x)))
 
 
 def swiglu(x: Array, gate: Array, up: Array, down: Array) -> Array:
     """A feed-forward network with weights `[outputs, inputs]`."""
-    return (silu(x @ f64(gate).T) * (x @ f64(up).T)) @ f64(down).T
+    return f64((silu(x @ f64(gate).T) * (x @ f64(up).T)) @ f64(down).T)
 
 
 def llama_layer(
@@ -136,7 +136,7 @@ def llama_layer(
     attended = [attention(q[:, h], k[:, h // group], v[:, h // group], causal=True)[0] for h in range(heads)]
     middle = x + np.concatenate(attended, axis=1) @ f64(weights["wo"]).T
     normed = rmsnorm(middle, weights["ffn_norm"], eps)
-    return middle + swiglu(normed, weights["w_gate"], weights["w_up"], weights["w_down"])
+    return f64(middle + swiglu(normed, weights["w_gate"], weights["w_up"], weights["w_down"]))
 
 
 def moe(
@@ -154,12 +154,12 @@ def moe(
 
 def index_scores(q: Array, weights: Array, keys: Array) -> Array:
     """Scores `Σ_h weights[h] · relu(q[h] · key)` of all keys."""
-    return f64(weights) @ np.maximum(f64(q) @ f64(keys).T, 0.0)
+    return f64(f64(weights) @ np.maximum(f64(q) @ f64(keys).T, 0.0))
 
 
 def batched_gemm(a: Array, b: Array) -> Array:
     """`a [batch, m, k]` times `b [batch, k, n]`."""
-    return f64(a) @ f64(b)
+    return f64(f64(a) @ f64(b))
 
 
 def gelu(x: Array) -> Array:

@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 import reference
-from pto_wsp import Constexpr, In, Out, P, Tensor, Workload, f32, kernel, pto, tile, workload
+from pto_wsp import Constexpr, DenseDyn, In, Out, P, Tensor, Workload, f32, kernel, pto, tile, workload
 
 ROWS = 64
 COLS = 256
@@ -17,7 +17,7 @@ EPS = 1e-6
 
 
 @kernel(unit="vector")
-def rmsnorm_rows(x: In, gain: In, y: Out, eps: Constexpr):
+def rmsnorm_rows(x: In, gain: In, y: Out, eps: Constexpr) -> None:
     """Two passes over the columns: the sum of squares, then the scaled row."""
     width = x.shape[1]
     squares = pto.zeros((x.shape[0], 1))
@@ -32,12 +32,12 @@ def rmsnorm_rows(x: In, gain: In, y: Out, eps: Constexpr):
 
 @workload
 def norm(
-    rows,
-    columns,
+    rows: DenseDyn,
+    columns: DenseDyn,
     x: Tensor[f32, "rows", "columns"],
     gain: Tensor[f32, "columns"],
     y: Tensor[f32, "rows", "columns"],
-):
+) -> None:
     for i in P(P.ceildiv(rows, ROWS)):
         rmsnorm_rows[i](x[tile(i, ROWS)], gain, y[tile(i, ROWS)], eps=EPS)
 

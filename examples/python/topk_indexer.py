@@ -16,13 +16,28 @@ import sys
 
 import numpy as np
 import reference
-from pto_wsp import Constexpr, DispatchPolicy, In, Out, P, Table, Tensor, Workload, f32, kernel, pto, workload
+from pto_wsp import (
+    Constexpr,
+    DenseDyn,
+    DispatchPolicy,
+    In,
+    Out,
+    P,
+    Table,
+    Tensor,
+    Workload,
+    f32,
+    i64,
+    kernel,
+    pto,
+    workload,
+)
 
 TOP_K = 64
 
 
 @kernel(unit="any")
-def best_keys(q: In, weights: In, keys: In, indices: Out, scores: Out, step: Constexpr):
+def best_keys(q: In, weights: In, keys: In, indices: Out, scores: Out, step: Constexpr) -> None:
     """`step` keys at a time; the lists of the best ones go from step to step."""
     dim = q.shape[1]
     queries = pto.load(q)
@@ -39,16 +54,16 @@ def best_keys(q: In, weights: In, keys: In, indices: Out, scores: Out, step: Con
 
 @workload
 def indexer(
-    batch,
-    heads,
-    head_dim,
-    indptr: Table,
+    batch: DenseDyn,
+    heads: DenseDyn,
+    head_dim: DenseDyn,
+    indptr: Table[i64, ...],
     q: Tensor[f32, "batch", "heads", "head_dim"],
     weights: Tensor[f32, "batch", "heads"],
     keys: Tensor[f32, "total", "head_dim"],
     indices: Tensor[f32, "batch", TOP_K],
     scores: Tensor[f32, "batch", TOP_K],
-):
+) -> None:
     for b in P(batch):
         length = indptr[b + 1] - indptr[b]
         own = keys[indptr[b] : indptr[b + 1]]

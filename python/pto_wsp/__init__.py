@@ -8,12 +8,13 @@ task-graph instruction set.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from . import _core, errors, pto
-from .axes import Dense, DenseDyn, Ragged, Sparse
+from .axes import Dense
 from .device import OnDeviceGenerator
-from .dtypes import bf16, bool_, f8e4m3, f8e5m2, f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
 from .graphs import Block, GraphRun, TaskGraph
-from .kernels import Constexpr, In, InOut, Out, Scalar, Tile, kernel, python_kernel
+from .kernels import kernel, python_kernel
 from .library import load
 from .loops import P
 from .memory import empty, zeros
@@ -32,11 +33,52 @@ from .policies import (
 from .program import Program
 from .results import Graph, Simulation, Stats
 from .runs import BoundProgram, Run
-from .tables import Slot, Table
-from .tensors import Buffer, Tensor, tensor
 from .tracing import Task
 from .views import tile
 from .workload import Workload, combine, sequential, workload
+
+if TYPE_CHECKING:
+    from typing import Annotated as Ragged
+    from typing import Annotated as Sparse
+    from typing import Annotated as Table
+    from typing import Annotated as Tensor
+
+    from ._static import (
+        Buffer,
+        Constexpr,
+        DenseDyn,
+        In,
+        InOut,
+        Out,
+        Scalar,
+        Slot,
+        Tile,
+        bf16,
+        bool_,
+        f8e4m3,
+        f8e5m2,
+        f16,
+        f32,
+        f64,
+        i8,
+        i16,
+        i32,
+        i64,
+        ragged,
+        sparse,
+        table,
+        tensor,
+        u8,
+        u16,
+        u32,
+        u64,
+    )
+else:
+    from .axes import DenseDyn, Ragged, Sparse, ragged, sparse
+    from .dtypes import bf16, bool_, f8e4m3, f8e5m2, f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
+    from .kernels import Constexpr, In, InOut, Out, Scalar, Tile
+    from .tables import Slot, Table, table
+    from .tensors import Buffer, Tensor, tensor
 
 __version__: str = _core.__version__
 
@@ -101,7 +143,10 @@ __all__ = [
     "load",
     "pto",
     "python_kernel",
+    "ragged",
     "sequential",
+    "sparse",
+    "table",
     "tensor",
     "tile",
     "u8",
@@ -111,3 +156,11 @@ __all__ = [
     "workload",
     "zeros",
 ]
+
+if not TYPE_CHECKING:
+    from ._exposed import expose_methods
+    from ._public import expose_functions
+
+    expose_methods()
+    expose_functions(globals(), __all__)
+    expose_functions(vars(pto), pto.__all__)

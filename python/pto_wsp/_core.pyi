@@ -285,6 +285,12 @@ class KernelArray:
 LIMITS: dict[str, int]
 """The limits of the system by name, those of `wsp config`."""
 
+class Public:
+    """A function that people call: what it raises is given to `trim` first."""
+
+    def __init__(self, function: Callable[..., Any], trim: Callable[[BaseException], None]) -> None: ...
+    def __call__(self, *args: Any, **named: Any) -> Any: ...
+
 class WhenGone:
     """Calls a function when it goes, unless an exception is on its way through the frame that held it."""
 

@@ -73,6 +73,7 @@ def only_by_name(call: str, unnamed: tuple[Any, ...], names: Iterable[str]) -> N
     )
 
 
+attribute_error = partial(_make, errors.UnknownAttributeError)
 schedule_error = partial(_make, errors.ScheduleError)
 compile_error = partial(_make, errors.CompileError)
 

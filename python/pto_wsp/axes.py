@@ -28,16 +28,18 @@ class Size(Expr):
 
     # What is done with a parameter that was meant as a tensor.
 
-    def __getitem__(self, item: Any) -> Any:
-        raise self._no_tensor(f"`{self!r}` is indexed")
+    if not TYPE_CHECKING:
 
-    @property
-    def shape(self) -> Any:
-        """It has none."""
-        raise self._no_tensor(f"`.shape` of `{self!r}`")
+        def __getitem__(self, item: Any) -> Any:
+            raise self._no_tensor(f"`{self!r}` is indexed")
 
-    def __len__(self) -> int:
-        raise self._no_tensor(f"`len()` of `{self!r}`")
+        @property
+        def shape(self) -> Any:
+            """It has none."""
+            raise self._no_tensor(f"`.shape` of `{self!r}`")
+
+        def __len__(self) -> int:
+            raise self._no_tensor(f"`len()` of `{self!r}`")
 
     def _no_tensor(self, what: str) -> Exception:
         return trace_error(
@@ -60,7 +62,19 @@ class FixedSize(int):
         return self
 
 
-class Dense:
+class _Subscripted(type):
+    """What gives `Dense[4]` and `Dense[2:6]`."""
+
+    def __getitem__(cls, item: Any) -> Dense:
+        if isinstance(item, slice):
+            if item.stop is None:
+                raise trace_error(1011, "`Dense[lo:]` has no end", help="write `Dense[lo:hi]` or `Dense[n]`")
+            start = 0 if item.start is None else item.start
+            return Dense(start, item.stop, 1 if item.step is None else item.step)
+        return Dense(item)
+
+
+class Dense(metaclass=_Subscripted):
     """The indices `[start, end)`: `Dense[4]` or `Dense[2:6]`.
 
     In a workload the ends may be expressions. `Dense[4]` is also given for a size:
@@ -82,14 +96,6 @@ class Dense:
                 f"the step of a range is {self.step.args[0]}",
                 help="steps are at least 1; count backwards with the index: `n - 1 - i`",
             )
-
-    def __class_getitem__(cls, item: Any) -> Dense:
-        if isinstance(item, slice):
-            if item.stop is None:
-                raise trace_error(1011, "`Dense[lo:]` has no end", help="write `Dense[lo:hi]` or `Dense[n]`")
-            start = 0 if item.start is None else item.start
-            return cls(start, item.stop, 1 if item.step is None else item.step)
-        return cls(item)
 
     @property
     def size(self) -> Expr | int:
@@ -143,31 +149,34 @@ class Outer:
 
 
 class Ragged:
-    """Under index `i` of a dense outer axis the indices `[0, lengths[i])`.
-
-    `Ragged(outer, lengths)`: `outer` is a size of the workload, its name, or `Dense[n]`; `lengths` is a
-    `Table` or integers. As an annotation, `tok: Ragged["batch"]` declares a launch-time axis whose lengths
-    are the table of the parameter's name.
+    """Under index `i` of a dense outer axis the indices `[0, lengths[i])`; made by `ragged`, or by the
+    annotation `tok: Ragged[i64, "batch"]` of a parameter, whose name the table of lengths has.
     """
 
     __slots__ = ("lengths", "name", "outer")
 
-    def __init__(self, outer: Any, lengths: Table | Sequence[int], *, name: str | None = None) -> None:
-        from .tables import Table
+    def __init__(self, *_: Any, **__: Any) -> None:
+        from .tensors import annotation_called
 
-        self.outer = Outer(outer, "Ragged")
-        self.lengths = lengths if isinstance(lengths, Table) else Table(lengths)
+        raise annotation_called("Ragged", 'tok: Ragged[i64, "batch"]', "tok = ragged(outer, lengths)")
+
+    @classmethod
+    def _made(cls, outer: Any, lengths: Table | Sequence[int], name: str | None = None) -> Ragged:
+        self = object.__new__(cls)
+        self.outer = Outer(outer, "ragged")
+        self.lengths = _table(lengths)
         self.lengths._counts()
         self.name = name
+        return self
 
-    def __class_getitem__(cls, outer: str) -> RaggedSpec:
-        return RaggedSpec("ragged", _outer_name(outer, "Ragged"))
+    def __class_getitem__(cls, item: Any) -> RaggedSpec:
+        return RaggedSpec("ragged", _outer_name(item, "Ragged"))
 
     def __getitem__(self, outer: Any) -> Row:
         return Row(self, as_expr(outer, f"the index of {self!r}"))
 
     def __repr__(self) -> str:
-        return f"Ragged({_shown(self.outer)}, {self.lengths.shown})"
+        return f"ragged({_shown(self.outer)}, {self.lengths.shown})"
 
     def __iter__(self) -> Any:
         raise _not_a_loop(self.name or "axis")
@@ -175,45 +184,73 @@ class Ragged:
 
 class Sparse:
     """Under index `i` of a dense outer axis the columns `indices[indptr[i] : indptr[i + 1]]` (compressed
-    rows).
-
-    `Sparse(outer, indptr, indices)`, with tables or integers. As an annotation, `route: Sparse["batch"]`
-    declares a launch-time axis with the tables `route_indptr` and `route_indices`.
+    rows); made by `sparse`, or by the annotation `route: Sparse[i64, "batch"]` of a parameter, with the
+    tables `route_indptr` and `route_indices`.
     """
 
     __slots__ = ("indices", "indptr", "name", "outer")
 
-    def __init__(
-        self,
+    def __init__(self, *_: Any, **__: Any) -> None:
+        from .tensors import annotation_called
+
+        raise annotation_called(
+            "Sparse", 'route: Sparse[i64, "batch"]', "route = sparse(outer, indptr, indices)"
+        )
+
+    @classmethod
+    def _made(
+        cls,
         outer: Any,
         indptr: Table | Sequence[int],
         indices: Table | Sequence[int],
-        *,
         name: str | None = None,
-    ) -> None:
-        from .tables import Table
-
-        self.outer = Outer(outer, "Sparse")
-        self.indptr = indptr if isinstance(indptr, Table) else Table(indptr)
-        self.indices = indices if isinstance(indices, Table) else Table(indices)
+    ) -> Sparse:
+        self = object.__new__(cls)
+        self.outer = Outer(outer, "sparse")
+        self.indptr = _table(indptr)
+        self.indices = _table(indices)
         self.indptr._counts()
         self.name = name
+        return self
 
-    def __class_getitem__(cls, outer: str) -> RaggedSpec:
-        return RaggedSpec("sparse", _outer_name(outer, "Sparse"))
+    def __class_getitem__(cls, item: Any) -> RaggedSpec:
+        return RaggedSpec("sparse", _outer_name(item, "Sparse"))
 
     def __getitem__(self, row: Any) -> Row:
         return Row(self, as_expr(row, f"the row of {self!r}"))
 
     def __repr__(self) -> str:
-        return f"Sparse({_shown(self.outer)}, {self.indptr.shown}, {self.indices.shown})"
+        return f"sparse({_shown(self.outer)}, {self.indptr.shown}, {self.indices.shown})"
 
     def __iter__(self) -> Any:
         raise _not_a_loop(self.name or "axis")
 
 
+def ragged(outer: Any, lengths: Table | Sequence[int], *, name: str | None = None) -> Ragged:
+    """The axis that has, under index `i` of a dense outer axis, the indices `[0, lengths[i])`.
+
+    `outer` is a size of the workload, its name, or `Dense[n]`; `lengths` is a `table` or integers.
+    """
+    return Ragged._made(outer, lengths, name)
+
+
+def sparse(
+    outer: Any, indptr: Table | Sequence[int], indices: Table | Sequence[int], *, name: str | None = None
+) -> Sparse:
+    """The axis that has, under index `i` of a dense outer axis, the columns `indices[indptr[i] : indptr[i +
+    1]]` (compressed rows), with tables or integers.
+    """
+    return Sparse._made(outer, indptr, indices, name)
+
+
+def _table(values: Table | Sequence[int]) -> Table:
+    from .tables import Table
+
+    return values if isinstance(values, Table) else Table._made(values)
+
+
 class RaggedSpec:
-    """The annotation `Ragged["batch"]` or `Sparse["batch"]`."""
+    """The annotation `Ragged[i64, "batch"]` or `Sparse[i64, "batch"]`."""
 
     __slots__ = ("kind", "outer")
 
@@ -222,7 +259,7 @@ class RaggedSpec:
         self.outer = outer
 
     def __repr__(self) -> str:
-        return f"{self.kind.capitalize()}[{self.outer!r}]"
+        return f"{self.kind.capitalize()}[i64, {self.outer!r}]"
 
 
 class Row:
@@ -252,14 +289,18 @@ def _shown(outer: Outer) -> str:
     return repr(outer.axis)
 
 
-def _outer_name(outer: Any, what: str) -> str:
-    if not isinstance(outer, str):
+def _outer_name(item: Any, what: str) -> str:
+    from .tables import integers_first
+
+    parts = integers_first(item, what)
+    if len(parts) != 1 or not isinstance(parts[0], str):
+        shown = describe(parts[0]) if len(parts) == 1 else f"{len(parts)} outer axes"
         raise trace_error(
             1017,
-            f"`{what}[…]` as an annotation takes the name of a size, not {describe(outer)}",
-            help=f'write `{what}["batch"]`; with values, write `{what}(outer, …)`',
+            f"`{what}[i64, …]` as an annotation takes the name of a size, not {shown}",
+            help=f'write `{what}[i64, "batch"]`; with values, write `{what.lower()}(outer, …)`',
         )
-    return outer
+    return parts[0]
 
 
 def _not_a_loop(text: str) -> Exception:

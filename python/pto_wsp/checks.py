@@ -61,11 +61,19 @@ def _here(what: str) -> tuple[Span, Source]:
     if source is None or span is None:
         raise trace_error(
             1000,
-            f"the source of `{what}` is not at hand",
-            notes="loops are checked in the source, so that nothing that differs between iterations is lost",
+            f"the text around `{what}` is not at hand",
+            notes=[
+                "loops are checked in the text, so that nothing that differs between iterations is lost",
+                *(["functions made by `exec` or at the prompt have none"] if _is_made(span) else []),
+            ],
             help="put the workload into a file or a notebook cell",
         )
     return span, source
+
+
+def _is_made(span: Span | None) -> bool:
+    """Whether a place is in text that is in no file."""
+    return span is not None and span[0].startswith("<")
 
 
 def _heads(expression: ast.expr, span: Span) -> bool:

@@ -40,7 +40,7 @@ def domain_of(trace: Trace, axis: Any, span: Span | None) -> Domain:
     if isinstance(axis, (Indexable, Table, str, float, list, tuple, type, DenseDyn)) or axis is None:
         raise trace_error(
             1011,
-            f"a loop over {describe(axis) if not isinstance(axis, (Indexable, Table)) else repr(axis)}",
+            f"a loop over {describe(axis) if not isinstance(axis, (Indexable, Table)) else axis.shown}",
             span=span,
             help="`P` takes sizes, axes, ints, expressions and ranges; for elements write `for i in P(n): … "
             "x[i] …`",
@@ -102,7 +102,7 @@ def row_of(trace: Trace, axis: Any, kind: type[Ragged] | type[Sparse], what: str
     )
     raise trace_error(
         1012,
-        f"`{shown}` needs an index of its outer axis {inner.outer.axis!r}: {problem}",
+        f"`{shown}` needs an index of its outer axis `{inner.outer.axis}`: {problem}",
         help=f"say the index: `{what}({shown}[b])`",
     )
 

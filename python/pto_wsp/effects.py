@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from types import FrameType, FunctionType, MethodType, ModuleType
 from typing import Any
 
+from ._core import Public
 from .liveness import stores
 from .spans import Function, node_of_function
 
@@ -327,6 +328,8 @@ def _plain(function: Any) -> FunctionType | None:
         function = function.__func__
     if _is_instance(function):
         function = inspect.getattr_static(type(function), "__call__")
+    if isinstance(function, Public):
+        function = inspect.unwrap(function)
     return function if isinstance(function, FunctionType) else None
 
 
@@ -334,7 +337,7 @@ def _is_instance(function: Any) -> bool:
     """Whether a call runs the `__call__` that a class in Python defines."""
     if isinstance(function, (FunctionType, MethodType, type)):
         return False
-    return isinstance(inspect.getattr_static(type(function), "__call__", None), FunctionType)
+    return isinstance(inspect.getattr_static(type(function), "__call__", None), (FunctionType, Public))
 
 
 def _is_namespace(owner: Any, function: Any) -> bool:

@@ -13,12 +13,13 @@ attributes::
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from . import _core
-from .spans import caller_span, line_span
+from .spans import caller_span, is_ours, line_span
 from .texts import text_of
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "Span",
     "ThrownAwayWarning",
     "TraceError",
+    "UnknownAttributeError",
     "WindowOverflow",
     "WspError",
     "class_of",
@@ -131,6 +133,17 @@ class WspError(Exception):
     def __str__(self) -> str:
         return self.rendered
 
+    def _render_traceback_(self, *_: Any) -> list[str]:
+        """What IPython and notebooks show: the places of the user's frames, and the error."""
+        lines = ["Traceback (most recent call last):"]
+        traceback = self.__traceback__
+        while traceback is not None:
+            code = traceback.tb_frame.f_code
+            if not is_ours(traceback.tb_frame) and not _is_shell(traceback.tb_frame.f_globals):
+                lines.append(f"  {_shown(code.co_filename)}, line {traceback.tb_lineno}, in {code.co_name}")
+            traceback = traceback.tb_next
+        return [*lines, *self.rendered.rstrip().split("\n")]
+
     def __reduce__(self) -> tuple[Any, ...]:
         return (type(self), (self._diagnostics, self.rendered))
 
@@ -185,6 +198,18 @@ class WspError(Exception):
         return list(self._diagnostics)
 
 
+def _is_shell(module: Mapping[str, Any]) -> bool:
+    """Whether a frame is of what runs the cells of a notebook."""
+    return str(module.get("__name__")).partition(".")[0] in ("IPython", "ipykernel")
+
+
+def _shown(filename: str) -> str:
+    """What IPython calls a cell, else the name of the file."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    name = None if shell is None else shell.compile.format_code_name(filename)
+    return " ".join(name) if name else filename
+
+
 class TraceError(WspError):
     """A workload function does what a workload cannot, or its tasks break a rule; found when it is traced."""
 
@@ -206,6 +231,10 @@ class CompileError(WspError):
 
 class ArgumentError(WspError, TypeError, ValueError):
     """Arrays, sizes or other values of a call do not fit: missing, surplus, of another type or shape."""
+
+
+class UnknownAttributeError(WspError, AttributeError):
+    """An object has no attribute of a name: what is meant, or what is near."""
 
 
 class PlanError(WspError):
@@ -298,7 +327,8 @@ _RANGES: tuple[tuple[int, type[WspError]], ...] = (
     (1264, CompileError),
     (1265, ArgumentError),
     (1269, ExecutionError),
-    (1271, ArgumentError),
+    (1271, UnknownAttributeError),
+    (1272, ArgumentError),
     (1300, FormatError),
     (1400, CompileError),  # task graphs: text
     (1430, FormatError),

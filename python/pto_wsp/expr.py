@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ._raise import trace_error
 from ._seam import Span
@@ -143,6 +143,11 @@ class Expr:
                 help="compute it in a kernel, in a table, or from fewer terms",
             )
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        if type(self).__init__ is not Expr.__init__ or self.vars:
+            return super().__reduce__()
+        return (type(self), (self.op, self.args, self.span))
+
     @property
     def args(self) -> tuple[Any, ...]:
         """Operands, and what else the operation takes."""
@@ -251,67 +256,71 @@ class Expr:
 
     # What Python cannot do with a value that it does not know.
 
-    def __bool__(self) -> bool:
+    def __bool__(self) -> NoReturn:
         raise truth_error(self)
 
-    def __index__(self) -> int:
-        raise self._refuse("an int", "Python needs the number itself here", number_help())
+    if not TYPE_CHECKING:
 
-    def __int__(self) -> int:
-        raise self._refuse("int()", "Python needs the number itself here", number_help())
+        def __index__(self) -> int:
+            raise self._refuse("an int", "Python needs the number itself here", number_help())
 
-    def __float__(self) -> float:
-        raise self._refuse("float()", "workloads compute with integers", "compute with floats in a kernel")
+        def __int__(self) -> int:
+            raise self._refuse("int()", "Python needs the number itself here", number_help())
 
-    def __round__(self, digits: Any = None) -> Any:
-        raise self._refuse("round()", "it is an integer", "leave `round` out")
+        def __float__(self) -> float:
+            raise self._refuse(
+                "float()", "workloads compute with integers", "compute with floats in a kernel"
+            )
 
-    def __iter__(self) -> Any:
-        raise self._refuse("a sequence", "it is one integer", f"write `for i in P({self!r}):`")
+        def __round__(self, digits: Any = None) -> Any:
+            raise self._refuse("round()", "it is an integer", "leave `round` out")
 
-    def __len__(self) -> int:
-        raise self._refuse("len()", "it is one integer")
+        def __iter__(self) -> Any:
+            raise self._refuse("a sequence", "it is one integer", f"write `for i in P({self!r}):`")
 
-    def __truediv__(self, other: Any) -> Any:
-        raise operator_error("/", "write `//`, or `P.ceildiv(a, b)` to round up")
+        def __len__(self) -> int:
+            raise self._refuse("len()", "it is one integer")
 
-    __rtruediv__ = __truediv__
+        def __truediv__(self, other: Any) -> Any:
+            raise operator_error("/", "write `//`, or `P.ceildiv(a, b)` to round up")
 
-    def __pow__(self, other: Any, modulus: Any = None) -> Any:
-        raise operator_error("**", "write the product: `n * n`")
+        __rtruediv__ = __truediv__
 
-    __rpow__ = __pow__
+        def __pow__(self, other: Any, modulus: Any = None) -> Any:
+            raise operator_error("**", "write the product: `n * n`")
 
-    def __lshift__(self, other: Any) -> Any:
-        raise operator_error("<<", "multiply by a power of two: `n * 8`")
+        __rpow__ = __pow__
 
-    __rlshift__ = __lshift__
+        def __lshift__(self, other: Any) -> Any:
+            raise operator_error("<<", "multiply by a power of two: `n * 8`")
 
-    def __rshift__(self, other: Any) -> Any:
-        raise operator_error(">>", "divide by a power of two: `n // 8`")
+        __rlshift__ = __lshift__
 
-    __rrshift__ = __rshift__
+        def __rshift__(self, other: Any) -> Any:
+            raise operator_error(">>", "divide by a power of two: `n // 8`")
 
-    def __and__(self, other: Any) -> Any:
-        if isinstance(other, Cond):
-            raise operator_error("&", f"write `({self!r} != 0) & …`: `&` joins conditions")
-        raise operator_error("&", "`&` joins conditions; for the low bits write `n % 8`")
+        __rrshift__ = __rshift__
 
-    def __rand__(self, other: Any) -> Any:
-        return self.__and__(other)
+        def __and__(self, other: Any) -> Any:
+            if isinstance(other, Cond):
+                raise operator_error("&", f"write `({self!r} != 0) & …`: `&` joins conditions")
+            raise operator_error("&", "`&` joins conditions; for the low bits write `n % 8`")
 
-    def __or__(self, other: Any) -> Any:
-        raise operator_error("|", "`|` joins conditions: `(a != 0) | (b != 0)`")
+        def __rand__(self, other: Any) -> Any:
+            return self.__and__(other)
 
-    __ror__ = __or__
+        def __or__(self, other: Any) -> Any:
+            raise operator_error("|", "`|` joins conditions: `(a != 0) | (b != 0)`")
 
-    def __xor__(self, other: Any) -> Any:
-        raise operator_error("^", "`a != b` of two conditions is their exclusive or")
+        __ror__ = __or__
 
-    __rxor__ = __xor__
+        def __xor__(self, other: Any) -> Any:
+            raise operator_error("^", "`a != b` of two conditions is their exclusive or")
 
-    def __invert__(self) -> Any:
-        raise operator_error("~", f"`~` negates conditions: `{self!r} == 0`")
+        __rxor__ = __xor__
+
+        def __invert__(self) -> Any:
+            raise operator_error("~", f"`~` negates conditions: `{self!r} == 0`")
 
     def __abs__(self) -> Expr:
         return binary("max", self, -self)

@@ -19,7 +19,7 @@ from .pipes import Channel
 from .postponed import evaluated, method_of
 from .spans import span_of_function, span_of_node, tree_of
 from .tables import Slot, Table, TableSpec
-from .tensors import Indexable, Tensor, TensorSpec
+from .tensors import Indexable, Tensor, TensorSpec, said
 from .tracing import Trace
 
 
@@ -52,6 +52,13 @@ class Formal:
 
 def formals_of(function: Callable[..., Any], scope: dict[str, Any]) -> tuple[Formal, ...]:
     """The formal parameters of a workload function; `scope` are the variables where it is decorated."""
+    if hasattr(function, "specialise") and hasattr(function, "name"):
+        raise trace_error(
+            1016,
+            f"`{function.name}` is a kernel already, and no workload",
+            help="a workload is a function of its own, which calls the kernel: "
+            f"`for i in P(n): {function.name}[i](…)`",
+        )
     if not inspect.isfunction(function):
         raise trace_error(
             1016,
@@ -141,10 +148,23 @@ def _annotation(
 def _kind(annotation: Any, parameter: inspect.Parameter, span: Span | None) -> Any:
     if annotation in (inspect.Parameter.empty, int, Dense, DenseDyn) or isinstance(annotation, DenseDyn):
         return "size"
+    if isinstance(annotation, TensorSpec) and None in annotation.dims:
+        raise trace_error(
+            1017,
+            f"an extent of `{parameter.name}` is None, which kernels alone may say",
+            span=span,
+            help='give a number, or the name of a size: `Tensor[f16, "batch", 128]`',
+        )
     if isinstance(annotation, (TensorSpec, TableSpec, RaggedSpec)):
         return annotation
-    if annotation is Table:
-        return TableSpec(None)
+    if annotation in (Table, Ragged, Sparse):
+        rest = "..." if annotation is Table else '"batch"'
+        raise trace_error(
+            1017,
+            f"the annotation of `{parameter.name}` is `{annotation.__name__}` alone",
+            span=span,
+            help=f"write `{parameter.name}: {annotation.__name__}[i64, {rest}]`",
+        )
     if annotation is Tensor:
         return "tensor"
     if _is_constexpr(annotation):
@@ -155,8 +175,8 @@ def _kind(annotation: Any, parameter: inspect.Parameter, span: Span | None) -> A
         span=span,
         help=[
             "no annotation declares a size",
-            'others: `Constexpr`, `Tensor[f16, "batch", 128]`, `Table["batch"]`, `Ragged["batch"]`, '
-            '`Sparse["batch"]`',
+            'others: `Constexpr`, `Tensor[f16, "batch", 128]`, `Table[i64, "batch"]`, '
+            '`Ragged[i64, "batch"]`, `Sparse[i64, "batch"]`',
         ],
     )
 
@@ -199,12 +219,22 @@ def bind(
                 1015,
                 f"`{key}` is no parameter of workload `{name}`",
                 notes=shown,
-                help=f"its parameters: {', '.join(f'`{formal.name}`' for formal in formals) or 'none'}",
+                help=[
+                    f"its parameters: {', '.join(f'`{formal.name}`' for formal in formals) or 'none'}",
+                    *_given_to_a_run(name, key, value),
+                ],
             )
         values[key] = value
     return {
         formal.name: checked(name, formal, values[formal.name]) for formal in formals if formal.name in values
     }
+
+
+def _given_to_a_run(workload: str, name: str, value: Any) -> list[str]:
+    """What to write where an array is bound."""
+    if isinstance(value, (Indexable, Expr)) or not hasattr(value, "shape"):
+        return []
+    return [f"arrays are given to a run: `{workload}.compile().execute({name}={name.lower()})`"]
 
 
 def signature_text(name: str, formals: tuple[Formal, ...]) -> str:
@@ -226,12 +256,12 @@ def checked(workload: str, formal: Formal, value: Any) -> Any:
         if isinstance(value, Table):
             return value
         if isinstance(value, (Expr, Indexable, str)) or not hasattr(value, "__iter__"):
-            raise _wrong(workload, formal, value, "it is a table: `Table([3, 1])` or integers")
-        return Table(value, name=formal.name)
+            raise _wrong(workload, formal, value, "it is a table: `table([3, 1])` or integers")
+        return Table._made(value, name=formal.name)
     if isinstance(formal.kind, RaggedSpec):
         wanted = Ragged if formal.kind.kind == "ragged" else Sparse
         if not isinstance(value, wanted):
-            raise _wrong(workload, formal, value, f"it is an axis `{wanted.__name__}(outer, …)`")
+            raise _wrong(workload, formal, value, f"it is an axis `{formal.kind.kind}(outer, …)`")
         return value
     return _size(workload, formal, value)
 
@@ -264,7 +294,7 @@ def _size(workload: str, formal: Formal, value: Any) -> Any:
 
 
 def _wrong(workload: str, formal: Formal, value: Any, why: str) -> Exception:
-    shown = f"`{value!r}`" if isinstance(value, (Expr, Indexable)) else describe(value)
+    shown = said(value)
     return trace_error(
         1016,
         f"`{formal.name}` of workload `{workload}` is given {shown}",
@@ -272,14 +302,15 @@ def _wrong(workload: str, formal: Formal, value: Any, why: str) -> Exception:
         labels=[(formal.span, "the parameter")],
         help=[]
         if formal.is_constexpr
-        else [f"for any other Python value annotate it: `{formal.name}: Constexpr`"],
+        else _given_to_a_run(workload, formal.name if formal.kind != "size" else "X", value)
+        or [f"for any other Python value annotate it: `{formal.name}: Constexpr`"],
     )
 
 
 def _tensor(workload: str, formal: Formal, value: Any) -> Any:
     if not isinstance(value, (Indexable, Slot)):
         raise _wrong(
-            workload, formal, value, "it is a tensor: `Tensor(shape, dtype)`, `tensor(array)` or a view"
+            workload, formal, value, "it is a tensor: `tensor(shape, dtype)`, `tensor(array)` or a view"
         )
     if isinstance(formal.kind, TensorSpec) and isinstance(value, Indexable):
         spec = formal.kind
@@ -305,7 +336,7 @@ def launch_value(trace: Trace, formal: Formal) -> Any:
     if kind == "size":
         return trace.size(formal.name, formal.span)
     if isinstance(kind, TensorSpec):
-        tensor = Tensor(kind.dims, kind.dtype, name=formal.name)
+        tensor = Tensor._made(kind.dims, kind.dtype, formal.name)
         tensor.span = formal.span
         trace.dims(tensor)
         trace.tensors.append(tensor)
@@ -315,17 +346,17 @@ def launch_value(trace: Trace, formal: Formal) -> Any:
     if isinstance(kind, RaggedSpec):
         outer = trace.size(kind.outer, formal.span)
         if kind.kind == "ragged":
-            return Ragged(
+            return Ragged._made(
                 kind.outer, _launch_table(trace, formal.name, kind.outer, formal.span), name=formal.name
             )
         rows = _launch_table(trace, f"{formal.name}_indptr", outer + 1, formal.span)
         columns = _launch_table(trace, f"{formal.name}_indices", None, formal.span)
-        return Sparse(kind.outer, rows, columns, name=formal.name)
+        return Sparse._made(kind.outer, rows, columns, name=formal.name)
     return REQUIRED
 
 
 def _launch_table(trace: Trace, name: str, length: Any, span: Span | None) -> Table:
-    table = Table(length=length, name=name)
+    table = Table._made(length=length, name=name)
     table.span = span
     trace.tables.append(table)
     return table

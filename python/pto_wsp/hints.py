@@ -6,7 +6,7 @@ import ast
 import difflib
 from collections.abc import Iterable
 
-from ._raise import trace_error
+from ._raise import attribute_error, trace_error
 from ._seam import Span
 from .spans import caller_frame, span_of_frame, tree_of
 
@@ -20,9 +20,13 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 def lacks(owner: object, name: str, hint: str) -> AttributeError:
     """The error of an attribute that a public object does not have: what is meant, or what is near."""
     kind = type(owner)
+    message = f"a `{kind.__name__}` has no `{name}`"
+    if name.startswith("_"):
+        # Python and notebooks ask whether there is one.
+        return AttributeError(message)
     public = [known for known in dir(kind) if not known.startswith("_")]
-    more = hint or did_you_mean(name, public)
-    return AttributeError(f"a `{kind.__name__}` has no `{name}`" + (f": {more}" if more else ""))
+    help = hint or did_you_mean(name, public) or f"it has {', '.join(f'`{known}`' for known in public)}"
+    return attribute_error(1271, message, help=help)
 
 
 def operator_error(sign: str, help: str) -> Exception:
@@ -46,9 +50,7 @@ def number_help() -> str:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range":
         return "write `for i in P(n):`, or `P(P.range(lo, hi, step))`"
     if isinstance(node, ast.Subscript):
-        return (
-            "index a `Tensor`, of an array `X = tensor(x)`, or a `Table` of integers: `lens = Table([3, 1])`"
-        )
+        return "index a tensor, of an array `X = tensor(x)`, or a table of integers: `lens = table([3, 1])`"
     return "make it a Python int: bind the size before (`w(n=4)`), or annotate the parameter with `Constexpr`"
 
 

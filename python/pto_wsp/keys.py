@@ -5,8 +5,7 @@ indices.
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import TracebackType
-from typing import Any
+from typing import Any, TypeAlias
 
 from . import errors
 from ._raise import MADE, schedule_error
@@ -14,13 +13,16 @@ from ._seam import Span
 from .axes import Size
 from .effects import changes_of
 from .expr import Expr, as_expr, constant, describe
-from .spans import PACKAGE, caller_span, span_of_frame, span_of_function
+from .spans import caller_span, is_ours, span_of_frame, span_of_function
 
 ACCEPTED = (
     "a key is integer arithmetic on loop indices, by the name of the axis or of the loop's variable: "
     "`lambda t: t.batch`, "
     '`lambda t: t.get("batch") * 8 + t.h`, `lambda t: lens[t.batch]`'
 )
+
+Key: TypeAlias = "Callable[[KeyTask], int | Expr] | Expr | str | int"
+"""What a schedule takes for a key."""
 
 
 class KeyName(Expr):
@@ -170,14 +172,14 @@ def call_key(function: Callable[..., Any], task: Any, what: str, accepted: str) 
         raise schedule_error(
             1201,
             f"{what} is opaque: {error.message}",
-            span=_place(error.__traceback__) or span_of_function(function),
+            span=place_raised(error) or span_of_function(function),
             help=[accepted, *error.help],
-        ) from error
+        ) from None
     except Exception as error:
         raise schedule_error(
             1202,
             f"{what} cannot be traced: {type(error).__name__}: {error}",
-            span=_place(error.__traceback__) or span_of_function(function),
+            span=place_raised(error) or span_of_function(function),
             help=accepted,
         ) from error
     finally:
@@ -197,12 +199,13 @@ def call_key(function: Callable[..., Any], task: Any, what: str, accepted: str) 
         ) from None
 
 
-def _place(traceback: TracebackType | None) -> Span | None:
+def place_raised(error: BaseException) -> Span | None:
     """The innermost place outside this package that an exception passed."""
     found: Span | None = None
+    traceback = error.__traceback__
     while traceback is not None:
         frame = traceback.tb_frame
-        if not frame.f_code.co_filename.startswith(PACKAGE):
+        if not is_ours(frame):
             found = span_of_frame(frame) if frame.f_lasti == traceback.tb_lasti else None
             found = found or (frame.f_code.co_filename, traceback.tb_lineno, 0, traceback.tb_lineno, 1)
         traceback = traceback.tb_next

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._raise import trace_error
@@ -15,6 +15,11 @@ from .program import Program, launch_file
 from .spans import caller_span
 from .tensors import Indexable
 from .tracing import add_task, current
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .options import LaunchOptions
 
 
 class Library:
@@ -33,7 +38,7 @@ class Library:
         """The absolute path of the file."""
         return self._path
 
-    def program(self, target: str = "cpu_sim", **options: Any) -> Program:
+    def program(self, target: str = "cpu_sim", **options: Unpack[LaunchOptions]) -> Program:
         """The program of the file's host entry. Arrays of real numbers in row-major order are read where they
         lie, others are copied in, and what kernels wrote is copied back.
 
@@ -58,6 +63,9 @@ class Library:
                 help=[near] if near else [],
             )
         return LibraryKernel(self._path, name, self._kernels[name])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Library, (self._path,))
 
     def __dir__(self) -> list[str]:
         return sorted([*self._kernels, "path", "program"])
@@ -102,7 +110,7 @@ class LibraryKernel:
             if isinstance(value, Indexable):
                 raise trace_error(
                     1022,
-                    f"`{name or self.fields[0]}` of `{self.name}` takes an integer, not `{value!r}`",
+                    f"`{name or self.fields[0]}` of `{self.name}` takes an integer, not `{value.shown}`",
                     span=span,
                     notes="what a kernel of a `.pto` file reads and writes follows from its loads and stores",
                     help="give integers; arrays of the file are bound by name in a run",
@@ -115,6 +123,9 @@ class LibraryKernel:
         entry = trace.kernels.setdefault(key, KernelEntry(None, None, self.path, None, None, (self.name,)))
         handles = tuple(after) if isinstance(after, (list, tuple)) else (after,)
         return add_task(trace, entry, self.name, (), values, handles, span)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (LibraryKernel, (self.path, self.name, self.fields))
 
     def __getitem__(self, coords: Any) -> Any:
         raise trace_error(

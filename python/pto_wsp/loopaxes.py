@@ -64,7 +64,7 @@ class LoopAxes:
             case RangeDomain(lo=lo, hi=hi, step=step, name=name):
                 fixed = step.key == ("const", 1) and _launch_time(lo) and _launch_time(hi)
                 if fixed and (names or name is not None):
-                    return self._make("dense", (lo, hi), names, name or f"{loop.var.name}_axis", loop.span)
+                    return self._make("dense", (lo, hi), names, name or loop.var.name, loop.span)
         return None
 
     def _make(

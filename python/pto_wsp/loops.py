@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from . import checks
 from ._raise import trace_error
@@ -18,6 +18,19 @@ from .spans import caller_span
 from .tensors import Indexable
 from .tracing import Trace, current
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ._static import Element, Integer, i64
+    from .axes import Row
+
+    Axis = Integer | Dense | Row | range | Element
+    Indices2 = tuple[Expr, Expr]
+    Indices3 = tuple[Expr, Expr, Expr]
+    Indices4 = tuple[Expr, Expr, Expr, Expr]
+
+Index = TypeVar("Index")
+
 
 class _P:
     """Loops and branches of workloads; the name `P` of the package is the one object of this class.
@@ -29,7 +42,17 @@ class _P:
 
     __slots__ = ()
 
-    def __call__(self, *axes: Any) -> LoopHead:
+    @overload
+    def __call__(self, axis: Axis, /) -> Iterable[Expr]: ...
+    @overload
+    def __call__(self, a: Axis, b: Axis, /) -> Iterable[Indices2]: ...
+    @overload
+    def __call__(self, a: Axis, b: Axis, c: Axis, /) -> Iterable[Indices3]: ...
+    @overload
+    def __call__(self, a: Axis, b: Axis, c: Axis, d: Axis, /) -> Iterable[Indices4]: ...
+    @overload
+    def __call__(self, a: Axis, b: Axis, c: Axis, d: Axis, /, *more: Axis) -> Iterable[tuple[Expr, ...]]: ...
+    def __call__(self, *axes: Any) -> Any:
         """`for i, j in P(n, m):` all index pairs, ordered by their data only.
 
         Takes axes, sizes, ints, expressions and Python's `range`. A ragged axis is taken under the index of
@@ -37,13 +60,23 @@ class _P:
         """
         return LoopHead("P", axes, ordered=False)
 
-    def seq(self, *axes: Any) -> LoopHead:
+    @overload
+    def seq(self, axis: Axis, /) -> Iterable[Expr]: ...
+    @overload
+    def seq(self, a: Axis, b: Axis, /) -> Iterable[Indices2]: ...
+    @overload
+    def seq(self, a: Axis, b: Axis, c: Axis, /) -> Iterable[Indices3]: ...
+    @overload
+    def seq(self, a: Axis, b: Axis, c: Axis, d: Axis, /) -> Iterable[Indices4]: ...
+    @overload
+    def seq(self, a: Axis, b: Axis, c: Axis, d: Axis, /, *more: Axis) -> Iterable[tuple[Expr, ...]]: ...
+    def seq(self, *axes: Any) -> Any:
         """`for i in P.seq(n):` one iteration after the other: its tasks start when all tasks of the one
         before are complete.
         """
         return LoopHead("P.seq", axes, ordered=True)
 
-    def sel(self, row: Any) -> SelectHead:
+    def sel(self, row: Row | i64) -> SelectHead[Expr]:
         """`for e in P.sel(route[b]):` the columns of a row of a sparse axis; `P.sel(…).enumerate()` with
         their positions.
 
@@ -51,7 +84,7 @@ class _P:
         """
         return SelectHead(row)
 
-    def when(self, condition: Any) -> WhenBlock:
+    def when(self, condition: Integer) -> WhenBlock:
         """`with P.when(i > 0):` tasks of the iterations for which the condition holds."""
         return WhenBlock(condition)
 
@@ -59,7 +92,7 @@ class _P:
         """`with P.otherwise():` directly behind `with P.when(…)`: tasks of the others."""
         return OtherwiseBlock()
 
-    def loop(self, condition: Any, max_rounds: Any) -> WhileHead:
+    def loop(self, condition: Integer, max_rounds: Integer) -> WhileHead:
         """`for _ in P.loop(again > 0, 100):` rounds while the condition holds, at most `max_rounds`.
 
         The condition reads slots; each round's tasks start when those of the one before are complete. A
@@ -91,24 +124,28 @@ class _P:
         """
         return SelectBlock(all)
 
-    def range(self, start: Any, end: Any = None, step: Any = 1) -> Dense:
+    def range(self, start: Integer, end: Integer | None = None, step: Integer = 1) -> Dense:
         """`P(P.range(lo, hi, step))`: a range whose ends may be expressions."""
         return Dense(start, end, step)
 
-    def min(self, *values: Any) -> Expr:
+    def min(self, *values: Integer) -> Expr:
         """The least of integers."""
         return _fold("min", values)
 
-    def max(self, *values: Any) -> Expr:
+    def max(self, *values: Integer) -> Expr:
         """The greatest of integers."""
         return _fold("max", values)
 
+    @overload
+    def ceildiv(self, a: int, b: int) -> int: ...
+    @overload
+    def ceildiv(self, a: Integer, b: Integer) -> Expr: ...
     def ceildiv(self, a: Any, b: Any) -> Any:
         """`a / b` rounded up; an int for ints."""
         result = binary("ceildiv", a, b)
         return result.args[0] if result.op == "const" else result
 
-    def select(self, condition: Any, then: Any, otherwise: Any) -> Expr:
+    def select(self, condition: Integer, then: Integer, otherwise: Integer) -> Expr:
         """`then` where the condition holds, else `otherwise`; only the one taken is evaluated."""
         return choose(condition, then, otherwise)
 
@@ -219,7 +256,7 @@ def _once(trace: Trace, head: _Head, value: Any) -> Iterator[Any]:
         raise
 
 
-class SelectHead(_Head):
+class SelectHead(_Head, Generic[Index]):
     """`P.sel(…)`: iterate it with `for`."""
 
     what = "P.sel(…)"
@@ -229,13 +266,13 @@ class SelectHead(_Head):
         self.row = row
         self.positions = positions
 
-    def enumerate(self) -> SelectHead:
+    def enumerate(self) -> SelectHead[Indices2]:
         """`for e, p in P.sel(route[b]).enumerate():` columns with the positions of their entries in the table
         of columns.
         """
         return SelectHead(self.row, positions=True)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Index]:
         trace = self.trace
         axis, index = row_of(trace, self.row, Sparse, "P.sel")
         names = self.names(2 if self.positions else 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _core, errors
 from ._arrays import view
@@ -12,13 +12,16 @@ from .dtypes import DTYPES, DType, dtype_of
 from .expr import describe, in_order
 from .spans import caller_span
 
+if TYPE_CHECKING:
+    from ._static import Array
+
 __all__ = ["empty", "zeros"]
 
 _MOST_BYTES = 2**63 - 1
 """No shape of more can be addressed."""
 
 
-def zeros(shape: Any, dtype: Any) -> Any:
+def zeros(shape: Any, dtype: Any) -> Array:
     """A NumPy array of zeros that begins at a page of memory, in large pages where the system has them.
 
     `dtype` is an element type (`f16`, `bf16`), its name, or a type of NumPy or `ml_dtypes`. Without
@@ -28,7 +31,7 @@ def zeros(shape: Any, dtype: Any) -> Any:
     return _made(shape, dtype)
 
 
-def empty(shape: Any, dtype: Any) -> Any:
+def empty(shape: Any, dtype: Any) -> Array:
     """As `zeros`, for an array that is filled before it is read: its elements may have any value."""
     return _made(shape, dtype)
 

@@ -4,12 +4,35 @@ from __future__ import annotations
 
 import operator
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from ._core import LIMITS, start_order
 from ._raise import compile_error
 from .expr import describe, is_word
 from .hints import did_you_mean
+
+if TYPE_CHECKING:
+
+    class CompileOptions(TypedDict, total=False):
+        """What `compile` takes beside a target."""
+
+        num_threads: int
+        num_aicpus: int
+        expand: Literal["host", "bytecode"]
+        optimization_level: Literal[0, 1, 2, 3]
+        enable_profiling: bool
+        enable_debug: bool
+        seed: int
+        replay: str | os.PathLike[str] | int | None
+        cache: str | os.PathLike[str] | None
+
+    class LaunchOptions(CompileOptions, total=False):
+        """What the program of a host entry takes too."""
+
+        schedule: str | None
+        max_blocks: int | None
+        kv_layout: Literal["NHD", "HND"] | None
+
 
 _INTEGERS = {
     "num_threads": (0, LIMITS["MAX_THREADS"], "threads; 0 takes all cores"),

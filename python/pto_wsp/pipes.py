@@ -12,7 +12,7 @@ from .expr import Expr, as_expr, binary, constant, describe
 from .names import check_name
 from .nodes import Close, Consume, Pass, Pipeline, Process
 from .spans import caller_span
-from .tensors import Buffer, Named, View
+from .tensors import Buffer, Named
 from .tracing import current
 
 
@@ -63,14 +63,17 @@ class Channel(Named):
 
     def close(self) -> None:
         """No tile is sent any more; those that were can still be consumed."""
-        trace = current(f"`{self!r}.close()`")
+        trace = current(f"`{self.shown}.close()`")
         span = caller_span()
         if trace.process() is None:
-            raise outside(f"{self!r}.close()", span)
+            raise outside(f"{self.shown}.close()", span)
         trace.add(Close(self, span))
 
     def __repr__(self) -> str:
-        return self.shown
+        tiles = (
+            "tokens" if self.ring is None else f"{self.ring.dtype}[{', '.join(map(str, self.ring.dims[1:]))}]"
+        )
+        return f"{self.shown}: channel of {self.depth!r} {tiles}"
 
 
 def slots(depth: Expr) -> Any:
@@ -204,19 +207,21 @@ class PassBlock:
     def __init__(self, kind: str, channel: Channel, all: bool = False) -> None:
         self.kind = kind
         self.channel = channel
-        self.trace = current(f"`{channel!r}.{kind}()`")
+        self.trace = current(f"`{channel.shown}.{kind}()`")
         self.span = caller_span()
-        checks.with_statement(f"{channel!r}.{kind}()")
+        checks.with_statement(f"{channel.shown}.{kind}()")
         self.all = truth(all)
         self._node: Any = None
         self._block: Any = None
 
-    def __enter__(self) -> View | None:
+    def __enter__(self) -> Any:
         trace = self.trace
         if trace.process() is None:
-            raise outside(f"{self.channel!r}.{self.kind}()", self.span)
+            raise outside(f"{self.channel.shown}.{self.kind}()", self.span)
         depth = trace.extent(self.channel.depth, "the depth of a channel", self.span)
-        var = trace.variable(f"{self.channel!r}_slot", constant(0), as_expr(slots(depth), "") - 1, self.span)
+        var = trace.variable(
+            f"{self.channel.shown}_slot", constant(0), as_expr(slots(depth), "") - 1, self.span
+        )
         self._node = Pass(self.kind, self.channel, var, self.span, self.channel.ring)
         selection = trace.open[-1].owner
         if self.kind == "send":

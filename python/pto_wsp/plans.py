@@ -11,6 +11,7 @@ from . import errors
 from ._arrays import view
 from ._raise import PlacedAtCaller
 from .expr import describe
+from .htmltables import fields
 from .results import numbers
 from .spans import caller_span
 from .tensors import Tensor
@@ -187,9 +188,34 @@ class Plan:
             given = described(program, arrays, named)
             return self._core.is_current_for(program._core, given, program._run_options)
 
+    def _repr_html_(self) -> str:
+        need, balance = self.need, self.balance(self._program.options.get("max_blocks") or 1)
+        lengths = {f"tokens of {name}": _listed(found) for name, found in self.lengths.items()}
+        tiles = {f"tile of {axis}": size for axis, size in self.tiles.items()}
+        return fields(
+            f"plan of {self._program.name}",
+            {
+                "descriptors": f"{need.descriptors} in {need.words} words",
+                "workspace": f"{need.workspace_bytes} bytes in {need.workspace_slots} slots",
+                "generated in": f"{self.generated_ns / 1e6:.3f} ms",
+                "balance": f"{balance.best:.2f}, the fullest core over the mean",
+                **lengths,
+                **tiles,
+            },
+        )
+
     def __repr__(self) -> str:
         need = self.need
         return f"<plan of {self._program.name}: {need.descriptors} descriptors in {need.words} words>"
+
+
+_MOST_LISTED = 16
+"""Lengths that a notebook shows."""
+
+
+def _listed(values: list[int]) -> str:
+    shown = ", ".join(map(str, values[:_MOST_LISTED]))
+    return f"{shown}, … {len(values)} requests" if len(values) > _MOST_LISTED else shown
 
 
 def by_name(program: Program, arrays: Any, named: Mapping[str, Any]) -> dict[str, Any]:
@@ -228,7 +254,7 @@ def _shape(name: str, tensor: Tensor) -> tuple[str, tuple[int, ...]]:
         if not isinstance(extent, int):
             raise _refused(
                 f"an extent of `{name}` is {describe(extent)}",
-                f"give the array, or all of its extents as integers: `{name}=Tensor((4, 16), f16)`",
+                f"give the array, or all of its extents as integers: `{name}=tensor((4, 16), f16)`",
             )
     return tensor.dtype.name, tensor.shape
 

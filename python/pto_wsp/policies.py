@@ -7,7 +7,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._core import LIMITS
 from ._raise import schedule_error
@@ -15,6 +15,9 @@ from ._seam import Span
 from .expr import Expr, describe, in_order, is_word
 from .keys import trace_key
 from .spans import caller_span
+
+if TYPE_CHECKING:
+    from .keys import Key
 
 
 def count_of(value: Any, what: str, least: int = 1, most: int = 2**32 - 1) -> int:
@@ -43,6 +46,10 @@ class DispatchPolicy:
     ranges: tuple[tuple[int, int], ...] = ()
     span: Span | None = field(default=None, repr=False, compare=False)
 
+    def __repr__(self) -> str:
+        given = "" if self.key is None else f"lambda t: {self.key!r}"
+        return f"DispatchPolicy.{self.kind}({given or (list(self.ranges) if self.ranges else '')})"
+
     @staticmethod
     def round_robin() -> DispatchPolicy:
         """Workers in turn."""
@@ -54,12 +61,12 @@ class DispatchPolicy:
         return DispatchPolicy("work_steal", span=caller_span())
 
     @staticmethod
-    def affinity(key: Callable[[Any], Any] | str) -> DispatchPolicy:
+    def affinity(key: Key) -> DispatchPolicy:
         """Worker `key % workers`: `affinity(lambda t: t.batch)` or `affinity("batch")`."""
         return DispatchPolicy("affinity", trace_key(key, "the key of `affinity`"), span=caller_span())
 
     @staticmethod
-    def hash(key: Callable[[Any], Any] | str) -> DispatchPolicy:
+    def hash(key: Key) -> DispatchPolicy:
         """A worker by a hash of the key."""
         return DispatchPolicy("hash", trace_key(key, "the key of `hash`"), span=caller_span())
 
@@ -85,11 +92,28 @@ class DispatchPolicy:
         return DispatchPolicy("static_partition", ranges=parts, span=caller_span())
 
 
+_DEPS = {
+    "exact": "infer_tensor_map_exact",
+    "overlap": "infer_bytes_overlap",
+    "explicit": "explicit",
+    "hybrid": "hybrid",
+}
+
+
+def _written(policy: Any, *given: Any) -> str:
+    """A policy as it is written."""
+    said = ", ".join(repr(each) for each in given if each is not None)
+    return f"{type(policy).__name__}.{policy.mode}({said})"
+
+
 @dataclass(frozen=True, slots=True)
 class Deps:
     """How dependences between tasks are found."""
 
     mode: str
+
+    def __repr__(self) -> str:
+        return f"Deps.{_DEPS[self.mode]}()"
 
     @staticmethod
     def infer_tensor_map_exact() -> Deps:
@@ -117,6 +141,9 @@ class ReadyPolicy:
     """Which ready task is next."""
 
     mode: str
+
+    def __repr__(self) -> str:
+        return _written(self)
 
     @staticmethod
     def fifo() -> ReadyPolicy:
@@ -146,6 +173,9 @@ class StartPolicy:
     mode: str
     count: int | None = None
 
+    def __repr__(self) -> str:
+        return _written(self, self.count)
+
     @staticmethod
     def immediate() -> StartPolicy:
         """At once."""
@@ -168,6 +198,9 @@ class TracePolicy:
 
     mode: str
     function: Callable[[Any], Any] | None = None
+
+    def __repr__(self) -> str:
+        return _written(self, self.function)
 
     @staticmethod
     def none() -> TracePolicy:
@@ -228,6 +261,9 @@ class Pools:
     vector: int = 0
     cube: int = 0
 
+    def __repr__(self) -> str:
+        return _written(self, *((self.vector, self.cube) if self.mode == "by_unit" else ()))
+
     @staticmethod
     def shared() -> Pools:
         """Every worker takes every task."""
@@ -250,6 +286,9 @@ class TimingPolicy:
 
     mode: str
     count: int | None = None
+
+    def __repr__(self) -> str:
+        return _written(self, self.count)
 
     @staticmethod
     def immediate() -> TimingPolicy:

@@ -14,6 +14,7 @@ from ._raise import PlacedAtCaller, argument_error, compile_error, only_by_name
 from .expr import describe
 from .files import path_of, read, read_text, trace_extension, write_bytes
 from .hints import lacks
+from .htmltables import of_program
 from .options import checked_options, compile_part, launch_options, run_part
 from .plans import Capacity, Plan, PlanNeed, by_name, described, make_plan
 from .results import Graph, Simulation, Stats, framed, graph_of, simulation_of
@@ -126,9 +127,13 @@ class Program:
         self._streams = self._core.explain()["streams"] or 0
         return self
 
-    def __getattr__(self, name: str) -> Any:
-        hint = "`program.execute(X=x, …)` runs it" if name in ("run", "launch", "call", "__call__") else ""
-        raise lacks(self, name, hint)
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            hint = (
+                "`program.execute(X=x, …)` runs it" if name in ("run", "launch", "call", "__call__") else ""
+            )
+            raise lacks(self, name, hint)
 
     # Running.
 
@@ -427,9 +432,9 @@ class Program:
             )
         return found
 
-    def _repr_html_(self) -> str | None:
+    def _repr_html_(self) -> str:
         found = self._core.recorded()
-        return None if found is None else framed(found, f"program {self._name}")
+        return of_program(self) if found is None else framed(found, f"program {self._name}")
 
     # Saving.
 

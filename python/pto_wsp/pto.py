@@ -22,7 +22,7 @@ from .tile_functions import *  # noqa: F403
 from .tile_functions import outside
 
 if TYPE_CHECKING:
-    from .kernels.annotations import Tile
+    from ._static import Tile
 
     Number = int | float
 

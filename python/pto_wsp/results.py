@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+
+from . import graphviews
+from .htmltables import fields, table
 
 if TYPE_CHECKING:
     from . import _core
@@ -46,6 +50,17 @@ class Stats:
         """How many tasks each thread ran."""
         return list(self.details.get("tasks_by_worker", []))
 
+    def _repr_html_(self) -> str:
+        figures = {
+            "tasks": self.num_tasks,
+            "time": f"{self.execute_time_ms:.3f} ms on {self.num_executors} threads",
+            "compiled in": f"{self.compile_time_ms:.1f} ms",
+            "tasks by thread": ", ".join(map(str, self.tasks_by_worker)),
+            **{f"slot {name}": value for name, value in self.slots.items()},
+        }
+        kernels = [(name, tasks, f"{busy / 1e6:.3f} ms") for name, (tasks, busy) in self.kernels.items()]
+        return fields(f"run {self.run_id}", figures, self.notes) + table(("kernel", "tasks", "busy"), kernels)
+
 
 @dataclass(frozen=True, slots=True)
 class Graph:
@@ -60,6 +75,7 @@ class Graph:
     tasks: Any = field(repr=False)
     edges: Any = field(repr=False)
     details: dict[str, Any] = field(repr=False, hash=False)
+    _coordinates: tuple[Any, Any] = field(default=((), ()), repr=False, hash=False, compare=False)
 
     @property
     def num_tasks(self) -> int:
@@ -71,8 +87,51 @@ class Graph:
         """The number of edges."""
         return len(self.edges)
 
+    @property
+    def coordinates(self) -> list[tuple[int, ...]]:
+        """The coordinates of each task, `(b, h)` of `k[b, h](…)`; of a call without, the indices of the loops
+        around it.
+        """
+        ends, values = ([int(each) for each in part] for part in self._coordinates)
+        starts = [0, *ends[:-1]] if ends else []
+        found = [tuple(values[start:end]) for start, end in zip(starts, ends, strict=True)]
+        return found or [()] * self.num_tasks
+
+    def name_of(self, task: int) -> str:
+        """A task as it is called: `merge[0, 3]`."""
+        ends, values = self._coordinates
+        known = task < len(ends)
+        at = values[int(ends[task - 1]) if task else 0 : int(ends[task])] if known else ()
+        return graphviews.name_of(self, task, tuple(int(each) for each in at))
+
+    def levels(self) -> list[list[int]]:
+        """The tasks by level: those of a level wait for one of the level before, and for none after it.
+
+        The number of levels is that of the tasks on a longest path, the longest level what can run at most
+        side by side.
+        """
+        return graphviews.levels(self)
+
+    def critical_path(self, cost: Callable[[int], float] | None = None) -> list[int]:
+        """Tasks that wait for each other, of which no other path has more, first to last.
+
+        `cost` gives the cost of a task by its number; without it each counts as one.
+        """
+        return graphviews.critical_path(self, cost)
+
+    def to_dot(self) -> str:
+        """The graph as Graphviz reads it: `dot -Tsvg`."""
+        return graphviews.to_dot(self)
+
+    def to_networkx(self) -> Any:
+        """A `networkx.DiGraph`: nodes are numbers of tasks, with `kernel`, `unit` and `coordinates`."""
+        return graphviews.to_networkx(self)
+
     def __repr__(self) -> str:
         return f"Graph({self.num_tasks} tasks, {self.num_edges} edges)"
+
+    def _repr_html_(self) -> str:
+        return graphviews.as_html(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +151,13 @@ class Simulation:
     details: dict[str, Any] = field(repr=False, hash=False)
     _recorded: _core.Recorded | None = field(default=None, repr=False, compare=False)
     _name: str = field(default="", repr=False, compare=False)
+
+    def critical_path(self) -> list[int]:
+        """Tasks that wait for each other and take, together, as many cycles as any such do."""
+        times = self.end - self.start if hasattr(self.end, "dtype") else None
+        if times is None:
+            times = [end - start for start, end in zip(self.start, self.end, strict=True)]
+        return self.graph.critical_path(lambda task: int(times[task]))
 
     def _repr_html_(self) -> str | None:
         return None if self._recorded is None else framed(self._recorded, self._name)
@@ -113,14 +179,18 @@ def framed(recorded: _core.Recorded, name: str) -> str:
     return f'<iframe sandbox="allow-scripts" style="{style}" srcdoc="{page}"></iframe>'
 
 
+_OF_GRAPHS = ("kernels", "tasks", "edges", "coordinates", "coordinate_ends")
+
+
 def graph_of(found: dict[str, Any]) -> Graph:
     """The graph that the compiled core lists."""
-    rest = {key: value for key, value in found.items() if key not in ("kernels", "tasks", "edges")}
+    rest = {key: value for key, value in found.items() if key not in _OF_GRAPHS}
     tasks = numbers(found["tasks"], "I")
     most = max(tasks, default=-1) if isinstance(tasks, list) else int(tasks.max(initial=0))
     named = enumerate(found["kernels"])
     kernels = [tuple(kernel) for at, kernel in named if at <= most or not kernel[0].startswith("@")]
-    return Graph(kernels, tasks, pairs(found["edges"]), rest)
+    coordinates = (numbers(found["coordinate_ends"], "I"), numbers(found["coordinates"], "q"))
+    return Graph(kernels, tasks, pairs(found["edges"]), rest, coordinates)
 
 
 _DETAILS_OF_SIMULATIONS = (
@@ -140,14 +210,17 @@ def simulation_of(
     return Simulation(graph_of(found), found["makespan"], found["workers"], details=rest, **arrays, **shown)
 
 
-def numbers(data: bytes, kind: str) -> Any:
-    """Words of 32 (`I`) or 64 (`Q`) bits as an array."""
+_TYPES = {"I": "uint32", "Q": "uint64", "q": "int64"}
+
+
+def numbers(data: bytes, kind: Literal["I", "Q", "q"]) -> Any:
+    """Words of 32 (`I`) or 64 (`Q`) bits, or integers of 64 (`q`), as an array."""
     try:
         import numpy
     except ImportError:
         view = memoryview(data)
-        return (view.cast("I") if kind == "I" else view.cast("Q")).tolist()
-    return numpy.frombuffer(data, dtype=numpy.uint32 if kind == "I" else numpy.uint64)
+        return view.cast(kind).tolist()
+    return numpy.frombuffer(data, dtype=_TYPES[kind])
 
 
 def pairs(data: bytes) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import wraps
 from inspect import signature
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ._core import LIMITS
 from ._raise import schedule_error
@@ -26,6 +26,9 @@ from .policies import (
     count_of,
 )
 from .spans import caller_span
+
+if TYPE_CHECKING:
+    from .keys import Key
 
 S = TypeVar("S", bound="Scheduled")
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -118,7 +121,7 @@ class Scheduled:
     @gives_another
     def dispatch_threshold(
         self: S,
-        metric: Callable[[Any], Any] | str,
+        metric: Key,
         bounds: Iterable[int],
         policies: Iterable[DispatchPolicy | str],
     ) -> S:
@@ -165,7 +168,7 @@ class Scheduled:
         return self._one("streams", k="streams", n=count_of(n, "the number of streams", 1, 2**16))
 
     @gives_another
-    def stream_by(self: S, key: Callable[[Any], Any] | str) -> S:
+    def stream_by(self: S, key: Key) -> S:
         """Stream `key % streams`."""
         return self._one("stream_by", k="stream_by", key=trace_key(key, "the key of `stream_by`"))
 
@@ -244,7 +247,7 @@ class Scheduled:
         return self._one("workers", k="workers", n=count_of(n, "the number of workers", 1, 1024))
 
     @gives_another
-    def priority(self: S, key: Callable[[Any], Any] | str) -> S:
+    def priority(self: S, key: Key) -> S:
         """With `ReadyPolicy.priority()`, larger keys first."""
         return self._one("priority", k="priority", key=trace_key(key, "the key of `priority`"))
 

@@ -22,6 +22,15 @@ PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 """The folder of this package, whose frames are not the user's."""
 
 
+_NAME = __name__.partition(".")[0]
+
+
+def is_ours(frame: FrameType) -> bool:
+    """Whether a frame is of this package."""
+    module = frame.f_globals.get("__name__")
+    return isinstance(module, str) and module.partition(".")[0] == _NAME
+
+
 def caller_frame() -> FrameType | None:
     """The nearest frame of a file outside this package."""
     frame: FrameType | None = sys._getframe(1)

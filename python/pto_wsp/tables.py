@@ -7,14 +7,17 @@ from collections.abc import Iterable
 from typing import Any
 
 from ._raise import trace_error
-from .dtypes import i64
+from .dtypes import dtype_of, i64
 from .expr import Expr, as_expr, check_bits, describe, in_order
 from .spans import caller_span
-from .tensors import Named, extent_of
+from .tensors import Named, annotation_called, extent_of
+
+_MOST_SHOWN = 8
+"""Values that the text of a table has."""
 
 
 class TableSpec:
-    """The annotation `Table["batch"]`: a launch-time table with the name of the parameter."""
+    """The annotation `Table[i64, "batch"]`: a launch-time table with the name of the parameter."""
 
     __slots__ = ("length",)
 
@@ -22,24 +25,24 @@ class TableSpec:
         self.length = length
 
     def __repr__(self) -> str:
-        return f"Table[{self.length!r}]"
+        return f"Table[i64, {'...' if self.length is None else repr(self.length)}]"
 
 
 class Table(Named):
     """Integers that the workload itself reads: `lens[b]` is an expression, `lens.size` the number of
-    elements.
-
-    `Table([3, 1])` has values, which a run may replace; `Table(length="batch")` must be bound and have that
-    many, `Table()` any number. Its name is `name`, else that of the variable. As an annotation, `lens:
-    Table["batch"]` declares one.
+    elements. Made by `table`, or by the annotation `lens: Table[i64, "batch"]` of a parameter, whose name it
+    has; `Table[i64, ...]` has any number of elements.
     """
 
     __slots__ = ("counts", "length", "values")
 
-    def __init__(
-        self, values: Iterable[int] | None = None, *, length: Any = None, name: str | None = None
-    ) -> None:
-        super().__init__(name)
+    def __init__(self, *_: Any, **__: Any) -> None:
+        raise annotation_called("Table", 'lens: Table[i64, "batch"]', "lens = table([3, 1])")
+
+    @classmethod
+    def _made(cls, values: Iterable[int] | None = None, length: Any = None, name: str | None = None) -> Table:
+        self = object.__new__(cls)
+        Named.__init__(self, name)
         self.values = None if values is None else _integers(values)
         self.length = None if length is None else extent_of(length, "the length of a table")
         self.counts = self.values is not None and all(value >= 0 for value in self.values)
@@ -49,9 +52,19 @@ class Table(Named):
                 f"a table of length {self.length} is given {len(self.values)} values",
                 help="leave `length` out; the values say it",
             )
+        return self
 
-    def __class_getitem__(cls, length: Any) -> TableSpec:
-        return TableSpec(extent_of(length, "the length of a table"))
+    def __class_getitem__(cls, item: Any) -> TableSpec:
+        parts = integers_first(item, "Table")
+        if len(parts) > 1:
+            raise trace_error(1017, f"a table of {len(parts)} dimensions", help='write `Table[i64, "batch"]`')
+        if not parts:
+            raise trace_error(
+                1017,
+                "`Table[i64]` does not say how many elements there are",
+                help='write `Table[i64, "batch"]`, or `Table[i64, ...]` for any number',
+            )
+        return TableSpec(None if parts[0] is ... else extent_of(parts[0], "the length of a table"))
 
     def _counts(self) -> None:
         """Marks it as lengths or row starts, which a run refuses to be negative."""
@@ -93,7 +106,37 @@ class Table(Named):
         )
 
     def __repr__(self) -> str:
-        return self.shown
+        if self.values is None:
+            return (
+                f"{self.shown}: table of {'any number of' if self.length is None else self.length} integers"
+            )
+        first = ", ".join(map(str, self.values[:_MOST_SHOWN]))
+        return (
+            f"{self.shown}: [{first}]" if len(self.values) <= _MOST_SHOWN else f"{self.shown}: [{first}, …]"
+        )
+
+
+def table(values: Iterable[int] | None = None, *, length: Any = None, name: str | None = None) -> Table:
+    """Integers that the workload itself reads: `table([3, 1])`, which a run may replace;
+    `table(length="batch")` must be bound and have that many, `table()` any number. Its name is `name`, else
+    that of the variable.
+    """
+    return Table._made(values, length, name)
+
+
+def integers_first(item: Any, what: str) -> tuple[Any, ...]:
+    """What an annotation of integers says behind its element type, which is `i64`."""
+    parts = item if isinstance(item, tuple) else (item,)
+    if not parts or dtype_of(parts[0]) is not i64:
+        shown = ", ".join(repr(part) if isinstance(part, str) else str(part) for part in parts)
+        size = parts[0] if parts and isinstance(parts[0], str) else "batch"
+        raise trace_error(
+            1017,
+            f"`{what}[{shown}]` does not say `i64` first",
+            notes="type checkers take the first name for the type of the parameter",
+            help=f'write `{what}[i64, "{size}"]`',
+        )
+    return parts[1:]
 
 
 class Cell(Named):
@@ -137,8 +180,8 @@ def _integers(values: Iterable[int]) -> tuple[int, ...]:
         raise trace_error(
             1030,
             f"a table of {describe(values)}",
-            help="a table holds integers: `Table([3, 1])`; declare one that a run binds with "
-            '`Table(length="batch")`',
+            help="a table holds integers: `table([3, 1])`; declare one that a run binds with "
+            '`table(length="batch")`',
         ) from None
     for value in result:
         check_bits(value, "a table holds integers of 64 bits with sign: give it numbers of that range")

@@ -49,6 +49,9 @@ class Indexable:
 
     __slots__ = ()
 
+    shown: Any
+    """It as it is written."""
+
     def whole(self) -> View:
         """The view of all of it."""
         raise NotImplementedError
@@ -61,7 +64,7 @@ class Indexable:
     def __setitem__(self, item: Any, value: Any) -> None:
         raise trace_error(
             1042,
-            f"an assignment to an element of `{self!r}`",
+            f"an assignment to an element of `{self.shown}`",
             notes="a workload says which tasks there are; what they compute stands in kernels",
             help="write a kernel that stores it: `pto.store(y, …)`",
         )
@@ -69,29 +72,31 @@ class Indexable:
     def __iter__(self) -> Any:
         raise trace_error(
             1039,
-            f"`{self!r}` is iterated by Python",
+            f"`{self.shown}` is iterated by Python",
             help="write a loop over its index: `for i in P(n): … x[i] …`",
         )
 
     def __len__(self) -> int:
-        raise trace_error(1039, f"`len({self!r})`", help="`.shape[0]` is its first extent")
+        raise trace_error(1039, f"`len({self.shown})`", help="`.shape[0]` is its first extent")
 
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise trace_error(
             1039,
-            f"`{self!r}` is no array",
+            f"`{self.shown}` is no array",
             notes="a tensor of a workload stands for an array that a run binds",
             help="give the array to `program.execute(…)`",
         )
 
     def __bool__(self) -> bool:
         raise trace_error(
-            1002, f"Python cannot look at the elements of `{self!r}`", help="read a `Slot` or a `Table`"
+            1002, f"Python cannot look at the elements of `{self.shown}`", help="read a `Slot` or a `Table`"
         )
 
 
 class TensorSpec:
-    """The annotation `Tensor[f16, "batch", 128]`: a launch-time tensor with the name of the parameter."""
+    """The annotation `Tensor[f16, "batch", 128]`: a launch-time tensor with the name of the parameter. In
+    `In[…]` of a kernel an extent may be None, which is any.
+    """
 
     __slots__ = ("dims", "dtype")
 
@@ -104,26 +109,34 @@ class TensorSpec:
 
 
 class Tensor(Named, Indexable):
-    """An array that a run binds: `X = Tensor(("seq", 512), f32)`.
-
-    `shape` has 1 to 6 extents: ints, names of launch-time sizes, and in a workload also expressions of sizes.
-    Its name is `name`, else that of the variable. As an annotation, `q: Tensor[f16, "batch", 128]` declares
-    one of the parameter's name.
+    """An array that a run binds; made by `tensor`, or by the annotation `q: Tensor[f16, "batch", 128]` of a
+    parameter, whose name it has.
     """
 
     __slots__ = ("array", "dims", "dtype")
 
     storage = "argument"
 
-    def __init__(self, shape: Any, dtype: Any = f32, *, name: str | None = None) -> None:
-        super().__init__(name)
+    def __init__(self, *_: Any, **__: Any) -> None:
+        raise annotation_called("Tensor", 'X: Tensor[f32, "rows", 64]', 'X = tensor(("rows", 64), f32)')
+
+    @classmethod
+    def _made(cls, shape: Any, dtype: Any = f32, name: str | None = None) -> Tensor:
+        self = object.__new__(cls)
+        self._fill(shape, dtype, name)
+        return self
+
+    def _fill(self, shape: Any, dtype: Any, name: str | None) -> None:
+        Named.__init__(self, name)
         self.dims = _dims(shape)
         self.dtype = _dtype(dtype)
         self.array: Any = None
 
     def __class_getitem__(cls, item: Any) -> TensorSpec:
         parts = item if isinstance(item, tuple) else (item,)
-        return TensorSpec(_dtype(parts[0]), _dims(parts[1:]))
+        known = _dims([1 if dim is None else dim for dim in parts[1:]])
+        dims = (None if dim is None else at for dim, at in zip(parts[1:], known, strict=True))
+        return TensorSpec(_dtype(parts[0]), tuple(dims))
 
     @property
     def ndim(self) -> int:
@@ -147,7 +160,7 @@ class Tensor(Named, Indexable):
         return View(self, tuple(Whole(dim) for dim in dims))
 
     def __repr__(self) -> str:
-        return self.shown
+        return f"{self.shown}: {region_text(self)}"
 
 
 class Buffer(Tensor):
@@ -157,14 +170,43 @@ class Buffer(Tensor):
 
     storage = "temporary"
 
+    def __init__(self, shape: Any, dtype: Any = f32, *, name: str | None = None) -> None:
+        self._fill(shape, dtype, name)
+
     def __class_getitem__(cls, item: Any) -> TensorSpec:
         raise trace_error(
             1017, "`Buffer[…]` is no annotation", help="make it: `tmp = Buffer((64, 128), f32)`"
         )
 
 
-def tensor(array: Any, *, name: str | None = None) -> Tensor:
-    """A tensor of an array's shape and type that is bound to the array unless a run gives another one."""
+def annotation_called(name: str, parameter: str, value: str) -> Exception:
+    """The error of a call of what is an annotation."""
+    return trace_error(
+        1017,
+        f"`{name}` is the annotation of a parameter, and makes nothing",
+        help=[f"write `{value}`", f"as a parameter of a workload: `{parameter}`"],
+    )
+
+
+def tensor(what: Any, dtype: Any = None, *, name: str | None = None) -> Tensor:
+    """A tensor that a run binds: `X = tensor(("seq", 512), f32)`, or one of an array's shape and type,
+    `X = tensor(x)`, which is bound to that array unless a run gives another one.
+
+    A shape has 1 to 6 extents: ints, names of launch-time sizes, and in a workload also expressions of sizes.
+    Elements are `f32` where no type is said. Its name is `name`, else that of the variable.
+    """
+    if isinstance(what, (int, str, Expr, tuple, list)):
+        return Tensor._made(what, f32 if dtype is None else dtype, name)
+    if dtype is not None:
+        raise trace_error(
+            1028,
+            "an array has an element type, and `tensor` is given another",
+            help="leave it out, `tensor(x)`, or give a shape: `tensor(x.shape, f32)`",
+        )
+    return _of_array(what, name)
+
+
+def _of_array(array: Any, name: str | None) -> Tensor:
     shape = getattr(array, "shape", None)
     dtype = getattr(array, "dtype", None)
     if isinstance(array, Tensor) or not isinstance(shape, tuple) or dtype is None:
@@ -178,7 +220,7 @@ def tensor(array: Any, *, name: str | None = None) -> Tensor:
             )
     else:
         dtype = str(dtype).removeprefix("torch.")
-    result = Tensor(tuple(operator.index(extent) for extent in shape), dtype, name=name)
+    result = Tensor._made(tuple(operator.index(extent) for extent in shape), dtype, name)
     result.array = array
     return result
 
@@ -195,8 +237,8 @@ def _memory(array: Any) -> memoryview:
     except TypeError:
         raise trace_error(
             1028,
-            f"`tensor(…)` takes an array, not {describe(array)}",
-            help="declare a tensor without an array with `Tensor((rows, cols), f32)`",
+            f"`tensor(…)` takes a shape or an array, not {describe(array)}",
+            help='give the shape of an array that comes later, `tensor(("rows", 64), f32)`, or an array',
         ) from None
 
 
@@ -243,7 +285,7 @@ class View(Indexable):
             return True
         raise trace_error(
             1002,
-            f"Python cannot compare the elements of `{self!r}`",
+            f"Python cannot compare the elements of `{self.shown}`",
             notes="the view stands for elements that a run computes",
             help="compare in a kernel; a workload compares sizes, indices, tables and slots",
         )
@@ -275,7 +317,9 @@ class View(Indexable):
         """Its extents: ints where they are known, else expressions."""
         return tuple(plain(self.ranges[dim].extent) for dim in self.kept)  # type: ignore[union-attr]
 
-    def __repr__(self) -> str:
+    @property
+    def shown(self) -> str:
+        """The view as it is written."""
         parts = []
         for entry in self.ranges:
             if isinstance(entry, Whole):
@@ -284,7 +328,23 @@ class View(Indexable):
                 parts.append(repr(entry.at) if isinstance(entry, Index) else f"{entry.lo!r}:{entry.hi!r}")
         while parts and parts[-1] == ":":
             parts.pop()
-        return f"{self.base!r}[{', '.join(parts)}]" if parts else repr(self.base)
+        base = self.base.shown
+        return f"{base}[{', '.join(parts)}]" if parts else base
+
+    def __repr__(self) -> str:
+        return f"{self.shown}: {region_text(self)}"
+
+
+def said(value: Any) -> str:
+    """What a call is given, for a message: a region or an expression as it is written, others as they are."""
+    if isinstance(value, Indexable):
+        return f"`{value.shown}`"
+    return f"`{value!r}`" if isinstance(value, Expr) else describe(value)
+
+
+def region_text(region: Tensor | View) -> str:
+    """Element type and extents."""
+    return f"{region.dtype}[{', '.join(map(str, region.shape))}]"
 
 
 def plain(extent: Any) -> Any:

@@ -33,7 +33,7 @@ from .nodes import (
 from .slotuses import SlotUses
 from .spans import caller_span
 from .tables import Cell, Slot, Table
-from .tensors import Indexable, Part, Tensor, View, Whole
+from .tensors import Indexable, Part, Tensor, View, Whole, said
 from .views import most
 
 __all__ = ["Task", "Trace", "current", "current_or_none", "record"]
@@ -403,7 +403,7 @@ def _argument(
         if isinstance(value, (Expr, Indexable)):
             raise trace_error(
                 1022,
-                f"{what} takes a constant, not `{value!r}`",
+                f"{what} takes a constant, not {said(value)}",
                 span=span,
                 notes="a kernel is compiled for the value of a `Constexpr`",
                 help=f"annotate it as `{param.name}: Scalar` in the kernel",
@@ -427,7 +427,7 @@ def _argument(
             if isinstance(entry, Part)
             else (entry.at,)
         ):
-            trace.usable(expr, f"`{view!r}`", span)
+            trace.usable(expr, f"`{view.shown}`", span)
     return view_spec(view), view
 
 
@@ -437,12 +437,12 @@ def _wrong_kind(what: str, wanted: str, value: Any, span: Span | None) -> Except
     elif wanted == "an integer" and isinstance(value, Indexable):
         help = "annotate the parameter `In` and read elements in the kernel, or give an element of a `Table`"
     elif hasattr(value, "__array__") or hasattr(value, "__dlpack__"):
-        help = "declare `X = Tensor(shape, dtype)` and bind it in a run, or use `X = tensor(array)`"
+        help = "declare `X = tensor(shape, dtype)` and bind it in a run, or use `X = tensor(array)`"
     elif wanted == "a tensor":
         help = "give a tensor, a view of one such as `X[i]`, or a slot"
     else:
         help = "give a size, a loop index, or an int; other values go to parameters annotated `Constexpr`"
-    shown = f"`{value!r}`" if isinstance(value, (Expr, Indexable)) else describe(value)
+    shown = said(value)
     return trace_error(1022, f"{what} takes {wanted}, not {shown}", span=span, help=help)
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._raise import trace_error
 from .expr import Cond, Expr, as_expr, binary, constant, describe
 from .linear import at_most, linear, lower_bound, simplified, upper_bound
 from .tensors import Index, Part, View, Whole, plain
+
+if TYPE_CHECKING:
+    from ._static import Integer
 
 
 class TileSlice:
@@ -28,7 +31,7 @@ class TileSlice:
         return f"tile({', '.join(map(repr, parts))})"
 
 
-def tile(index: Any, length: Any, start: Any = 0, end: Any = None) -> TileSlice:
+def tile(index: Integer, length: Integer, start: Integer = 0, end: Integer | None = None) -> TileSlice:
     """In a subscript `X[tile(i, 64)]`: tile `i` of 64 indices of a dimension, the last one cut at its end.
 
     `tile(i, n, lo, hi)` counts tiles of the indices `lo` up to `hi`, such as the rows of one sequence.
@@ -65,7 +68,7 @@ def _entries(view: View, item: tuple[Any, ...]) -> list[Any]:
     if len(given) > view.ndim:
         raise trace_error(
             1023,
-            f"`{view!r}` has {view.ndim} dimensions, and {len(given)} are indexed",
+            f"`{view.shown}` has {view.ndim} dimensions, and {len(given)} are indexed",
             notes=f"its shape is {_shape(view)}",
             help=f"index at most {view.ndim}",
         )
@@ -103,17 +106,17 @@ class _Dimension:
         if item is None or isinstance(item, (bool, str, float, list)):
             raise trace_error(
                 1027,
-                f"{describe(item)} in a subscript of `{self.view!r}`",
+                f"{describe(item)} in a subscript of `{self.view.shown}`",
                 help="subscripts are integers, `lo:hi`, `...`, and `tile(i, n)`",
             )
         if isinstance(item, Cond):
             raise trace_error(
                 1027,
-                f"condition `{item!r}` in a subscript of `{self.view!r}`",
+                f"condition `{item!r}` in a subscript of `{self.view.shown}`",
                 notes="in NumPy a condition in a subscript chooses elements, which no region does",
                 help="for the index 1 where it holds, else 0, write `P.select(condition, 1, 0)`",
             )
-        return self.index(self.from_end(as_expr(item, f"an index of `{self.view!r}`")))
+        return self.index(self.from_end(as_expr(item, f"an index of `{self.view.shown}`")))
 
     def from_end(self, value: Expr) -> Expr:
         """A negative number counts from the end, as in Python."""
@@ -143,7 +146,7 @@ class _Dimension:
         if item.step is not None and not (isinstance(item.step, int) and item.step == 1):
             raise trace_error(
                 1024,
-                f"a slice of `{self.view!r}` has the step {item.step!r}",
+                f"a slice of `{self.view.shown}` has the step {item.step!r}",
                 notes="a task reads and writes regions without gaps",
                 help="give the kernel the region, and take every n-th element there",
             )
@@ -201,7 +204,7 @@ class _Dimension:
         if least is None or least < 0 or not at_most(hi, self.extent):
             raise trace_error(
                 1026,
-                f"`{lo!r}:{hi!r}` may lie outside dimension {self.position} of `{self.view!r}`",
+                f"`{lo!r}:{hi!r}` may lie outside dimension {self.position} of `{self.view.shown}`",
                 notes=f"its extent there is `{self.extent!r}`; regions are checked against tensors, not "
                 "against views",
                 help="index the tensor itself, or use a bound that shows it, such as `for j in P(extent // "
@@ -211,7 +214,7 @@ class _Dimension:
     def outside(self, what: str, help: str) -> Exception:
         return trace_error(
             1025,
-            f"{what}: dimension {self.position} of `{self.view!r}` has the extent {self.extent!r}",
+            f"{what}: dimension {self.position} of `{self.view.shown}` has the extent {self.extent!r}",
             help=help,
         )
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from ._core import WhenGone
+from ._pickled import name_of, workload_of
 from ._raise import schedule_error, trace_error
 from ._seam import REQUIRED, Span
 from .axes import DenseDyn, FixedSize, Ragged, Sparse
 from .expr import describe
 from .formals import Formal, bind, checked, formals_of, launch_value, signature_text
-from .hints import lacks
+from .hints import did_you_mean, lacks
+from .keys import place_raised
 from .nodes import Blocks
 from .postponed import scope_at
 from .schedule import Directive, Scheduled
@@ -21,6 +23,9 @@ from .thrown import warning_when_gone
 from .tracing import MOST_CALLS, Trace, current_or_none
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .options import CompileOptions
     from .program import Program
     from .trace import Document
 
@@ -79,15 +84,24 @@ class Workload(Scheduled):
     def _watch(self, method: str, span: Span | None) -> None:
         object.__setattr__(self, "_gone", warning_when_gone(_thrown_away(self._name, method), span))
 
-    def __getattr__(self, name: str) -> Any:
-        hint = f"compile it first: `{self._name}.compile().{name}(…)`" if name in _OF_PROGRAMS else ""
-        raise lacks(self, name, hint)
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            hint = f"compile it first: `{self._name}.compile().{name}(…)`" if name in _OF_PROGRAMS else ""
+            raise lacks(self, name, hint)
 
     def __copy__(self) -> Workload:
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Workload:
         return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        self._use()
+        kept = {"name": self._name, "bound": self._bound, "directives": self._directives}
+        if self._function is not None:
+            return (workload_of, (*name_of(self._function, "workload"), kept))
+        return (_of_parts, (self._name, self._parts, self._bound, self._directives))
 
     def _copy(self, **changes: Any) -> Workload:
         kept: dict[str, Any] = {
@@ -123,7 +137,7 @@ class Workload(Scheduled):
     def _with(self, directives: tuple[Directive, ...]) -> Workload:
         return self._copy(directives=directives)
 
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Workload:
         """Binds parameters; in a workload generates the tasks; an empty workload decorates a function."""
         self._use()
         if (
@@ -190,7 +204,10 @@ class Workload(Scheduled):
         elif self._function is not None:
             if self._function not in trace.functions:
                 trace.functions.append(self._function)
-            result = self._function(**{name: _seen(name, value) for name, value in values.items()})
+            try:
+                result = self._function(**{name: _seen(name, value) for name, value in values.items()})
+            except NameError as fault:
+                raise self._unknown_name(fault) from None
             if result is not None:
                 raise trace_error(
                     1043,
@@ -199,6 +216,24 @@ class Workload(Scheduled):
                     notes="a workload says which tasks there are; values come out through tensors",
                     help="leave the `return` out",
                 )
+
+    def _unknown_name(self, fault: NameError) -> Exception:
+        """The error of a name that the function, or what it calls, does not know."""
+        place = place_raised(fault)
+        if fault.name is None or place is None:
+            return fault
+        signature = ", ".join([*(formal.text() for formal in self._formals), f"{fault.name}: DenseDyn"])
+        known = [formal.name for formal in self._formals]
+        return trace_error(
+            1050,
+            f"`{fault.name}` is not defined",
+            span=place,
+            notes=f"in workload `{signature_text(self._name, self._formals)}`",
+            help=[
+                did_you_mean(fault.name, known)
+                or f"a size that a run sets is a parameter: `def {self._name}({signature})`"
+            ],
+        )
 
     def _values(self, trace: Trace) -> dict[str, Any]:
         """A value for each parameter of the function: bound, by default, or launch-time."""
@@ -258,7 +293,7 @@ class Workload(Scheduled):
 
         return Document(self._name, self._trace(), self._directives, self._span)
 
-    def compile(self, target: str = "cpu_sim", **options: Any) -> Program:
+    def compile(self, target: str = "cpu_sim", **options: Unpack[CompileOptions]) -> Program:
         """A program for a target.
 
         `num_threads` (0: all), `num_aicpus`, `expand` (`"host"` or `"bytecode"`), `optimization_level` (0 to
@@ -287,12 +322,17 @@ class Workload(Scheduled):
             return f"<workload {signature_text(self._name, self._formals)}: {error.message}>"
 
 
+def _of_parts(name: str, parts: Any, bound: dict[str, Any], directives: tuple[Directive, ...]) -> Workload:
+    """A workload without a function of its own."""
+    return Workload(name, parts=parts, bound=bound, directives=directives)
+
+
 def _seen(name: str, value: Any) -> Any:
     """A value as the function sees it: an axis without a name has that of the parameter."""
     if isinstance(value, Ragged) and value.name is None:
-        return Ragged(value.outer.axis, value.lengths, name=name)
+        return Ragged._made(value.outer.axis, value.lengths, name=name)
     if isinstance(value, Sparse) and value.name is None:
-        return Sparse(value.outer.axis, value.indptr, value.indices, name=name)
+        return Sparse._made(value.outer.axis, value.indptr, value.indices, name=name)
     return value
 
 
@@ -323,6 +363,10 @@ def _part_with_schedule(part: Workload) -> Exception:
     )
 
 
+@overload
+def workload(function: Callable[..., None], *, name: str | None = None) -> Workload: ...
+@overload
+def workload(*, name: str | None = None) -> Workload: ...
 def workload(function: Callable[..., Any] | None = None, *, name: str | None = None) -> Any:
     """Makes a workload of a function: `@workload`, `@workload()` or `@workload(name="attention")`.
 

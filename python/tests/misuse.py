@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from pto_wsp import In, Out, P, Tensor, errors, f32, kernel, pto, tile, workload
+from pto_wsp import In, Out, P, errors, f32, kernel, pto, tensor, tile, workload
 
 Run = Callable[[], object]
 
@@ -69,8 +69,8 @@ def check(case: Misuse) -> None:
     assert str(error) == error.rendered and error.code in error.rendered
 
 
-X = Tensor(("n", 64), f32)
-Y = Tensor(("n", 64), f32)
+X = tensor(("n", 64), f32)
+Y = tensor(("n", 64), f32)
 
 
 @kernel

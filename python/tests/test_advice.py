@@ -23,21 +23,23 @@ from pto_wsp import (
     Table,
     TaskGraph,
     TaskWindow,
-    Tensor,
     TimingPolicy,
     TracePolicy,
     errors,
     f16,
     f32,
+    i64,
     kernel,
     load,
     pto,
     python_kernel,
+    table,
+    tensor,
     workload,
 )
 
-X = Tensor(("rows", 8), f32)
-Y = Tensor(("rows", 8), f32)
+X = tensor(("rows", 8), f32)
+Y = tensor(("rows", 8), f32)
 AGAIN = Slot(1)
 PIPE = Channel((1, 8), f32, depth=1)
 
@@ -239,8 +241,8 @@ def test_the_loop_that_is_advised_for_a_range_does_what_the_range_says(loop, tmp
     def of(index: int, statement: str):
         file = tmp_path / f"ranges_{index}.py"
         file.write_text(
-            "from pto_wsp import Dense, Out, P, Tensor, f32, python_kernel, workload\n"
-            'Y = Tensor(("rows", 1), f32)\n'
+            "from pto_wsp import Dense, Out, P, f32, tensor, python_kernel, workload\n"
+            'Y = tensor(("rows", 1), f32)\n'
             "@python_kernel\ndef one(y: Out):\n    y[...] = 1\n"
             f"@workload\ndef w(rows):\n    {statement}\n        one(Y[i : i + 1])\n"
         )
@@ -279,7 +281,7 @@ def of(call):
 
 
 @workload
-def of_a_table(n, t: Table):
+def of_a_table(n, t: Table[i64, ...]):
     for i in P(n):
         scaled[i](X[i : i + 1], Y[i : i + 1], t[i])
 
@@ -309,7 +311,7 @@ MISTAKES = [
     ("WSP1111", "pto.cast(tile, f16)", of(lambda i: halved[i](X[i : i + 1], Y[i : i + 1]))),
     ("WSP1034", "with P.when(a), P.when(b):", of_a_chain.compile),
     ("WSP1250", "`np.uint32` for integers", given(X={1, 2})),
-    ("WSP1034", "give it numbers of that range", lambda: Table([2**63])),
+    ("WSP1034", "give it numbers of that range", lambda: table([2**63])),
     ("WSP1208", "1 to 1048576", lambda: rows_of.batch_deps(0)),
     ("WSP1208", "1 to 1048576", lambda: rows_of.timing(TimingPolicy.batched(2**32 - 1))),
     ("WSP1260", "bound.rebind(", lambda: rows_of.compile().bind(**arrays())(X=1)),
@@ -362,7 +364,7 @@ def test_a_parameter_of_a_file_is_given_to_a_run(tmp_path):
 def test_arrays_of_a_cache_are_given_in_a_dictionary():
     file = Path(__file__).parents[2] / "examples" / "attention" / "decode.pto"
     with pytest.raises(errors.WspError) as found:
-        load(file).program(schedule="Fixed").plan({"q": Tensor((1, 8, 1, 64), f16)})
+        load(file).program(schedule="Fixed").plan({"q": tensor((1, 8, 1, 64), f16)})
     assert '`"kv.k": …`' in " ".join(found.value.help)
 
 

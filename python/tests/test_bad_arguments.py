@@ -19,9 +19,7 @@ from pto_wsp import (
     P,
     Pools,
     Program,
-    Ragged,
     Slot,
-    Sparse,
     StartPolicy,
     Table,
     TaskGraph,
@@ -34,11 +32,15 @@ from pto_wsp import (
     errors,
     f16,
     f32,
+    i64,
     kernel,
     load,
     pto,
     python_kernel,
+    ragged,
     sequential,
+    sparse,
+    table,
     tensor,
     tile,
     workload,
@@ -46,8 +48,8 @@ from pto_wsp import (
 )
 from pto_wsp.plans import Capacity
 
-X = Tensor(("rows", 4), f32)
-Y = Tensor(("rows", 4), f32)
+X = tensor(("rows", 4), f32)
+Y = tensor(("rows", 4), f32)
 DECODE = Path(__file__).parents[2] / "examples" / "attention" / "decode.pto"
 
 UNIT = """
@@ -68,7 +70,7 @@ def twice(x: In, y: Out):
 
 
 @workload
-def w(rows, lens: Table["rows"]):
+def w(rows, lens: Table[i64, "rows"]):
     for i in P(rows):
         with P.when(lens[i] > 0):
             twice[i](X[i : i + 1], Y[i : i + 1])
@@ -146,8 +148,8 @@ def tables(n):
     return {"kv.indptr": [0, pages], "kv.indices": range(pages), "kv.last_page_len": [(n - 1) % 16 + 1]}
 
 
-PAGES = Tensor((64, 16, 2, 64), f16)
-CACHE = {"q": Tensor((1, 8, 1, 64), f16), "kv.k": PAGES, "kv.v": PAGES}
+PAGES = tensor((64, 16, 2, 64), f16)
+CACHE = {"q": tensor((1, 8, 1, 64), f16), "kv.k": PAGES, "kv.v": PAGES}
 GIVEN = {"X": ones(), "Y": ones(), "lens": [1, 2, 3]}
 
 
@@ -215,22 +217,22 @@ CALLS = {
     "expand": lambda b: w.compile(expand=b),
     "enable_debug": lambda b: w.compile(enable_debug=b),
     "seed": lambda b: w.compile(seed=b),
-    "shape": lambda b: Tensor(b, f32),
-    "extent": lambda b: Tensor((b, 3), f32),
-    "dtype": lambda b: Tensor((2, 3), b),
-    "name": lambda b: Tensor((2, 3), f32, name=b),
+    "shape": lambda b: tensor(b, f32),
+    "extent": lambda b: tensor((b, 3), f32),
+    "dtype": lambda b: tensor((2, 3), b),
+    "name": lambda b: tensor((2, 3), f32, name=b),
     "tensor": tensor,
     "Buffer": lambda b: Buffer(b, f32),
-    "Table": Table,
-    "length": lambda b: Table(length=b),
+    "table": table,
+    "length": lambda b: table(length=b),
     "Slot": Slot,
     "Channel": lambda b: Channel(b, f32, depth=2),
     "depth": lambda b: Channel(depth=b),
     "zeros": lambda b: zeros(b, f32),
     "empty": lambda b: empty((2, 2), b),
     "Dense": lambda b: Dense[b],
-    "Ragged": lambda b: Ragged(3, b),
-    "Sparse": lambda b: Sparse(3, b, b),
+    "Ragged": lambda b: ragged(3, b),
+    "Sparse": lambda b: sparse(3, b, b),
     "dispatch": lambda b: w.dispatch(b).directives,
     "affinity": DispatchPolicy.affinity,
     "static_partition": DispatchPolicy.static_partition,
@@ -267,7 +269,7 @@ CALLS = {
     "unit": lambda b: kernel(unit=b)(copies),
     "python_kernel": python_kernel,
     "annotation": lambda b: In[b],
-    "annotated extent": lambda b: Out[f32, b],
+    "annotated extent": lambda b: Out[Tensor[f32, b]],
     "unit text": TaskGraph.from_text,
     "unit name": lambda b: TaskGraph.from_text(UNIT, b),
     "unit folder": lambda b: TaskGraph.from_text(UNIT, folder=b),
@@ -304,7 +306,7 @@ CALLS = {
     "minimum": traced(lambda b, i: P.min(i, b)),
     "sum": traced(lambda b, i: i + b),
     "comparison": traced(lambda b, i: i < b),
-    "table index": traced(lambda b, i: Table([1, 2])[b]),
+    "table index": traced(lambda b, i: table([1, 2])[b]),
 }
 
 ORDERLESS = ("set", "dictionary", "bytes")
@@ -332,7 +334,7 @@ def test_a_value_is_taken_or_refused_with_what_to_type(call):
 
 @pytest.mark.parametrize("kind", ORDERLESS)
 @pytest.mark.parametrize(
-    "call", ["shape", "Table", "zeros", "Channel", "Ragged", "threshold bounds", "binding"]
+    "call", ["shape", "table", "zeros", "Channel", "Ragged", "threshold bounds", "binding"]
 )
 def test_what_has_no_order_is_no_list(call, kind):
     with warnings.catch_warnings():

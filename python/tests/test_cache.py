@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pto_wsp import Out, Program, Scalar, Tensor, errors, f32, kernel, load, python_kernel, workload
+from pto_wsp import Out, Program, Scalar, errors, f32, kernel, load, python_kernel, tensor, workload
 
 SOURCE = """
 PTO_SHAPE(x, n)
@@ -92,7 +92,7 @@ def steps(y: Out, n: Scalar):
 
 
 def counted(folder: Path | None, n: int) -> tuple[Program, float]:
-    Y = Tensor((1,), f32)
+    Y = tensor((1,), f32)
 
     @workload
     def count(n):
@@ -126,7 +126,7 @@ def test_a_workload_takes_the_code_of_its_kernels_that_another_process_kept(tmp_
 
 
 def test_bound_programs_keep_code_too(tmp_path: Path) -> None:
-    Y = Tensor((1,), f32)
+    Y = tensor((1,), f32)
 
     @workload
     def count(n):
@@ -140,7 +140,7 @@ def test_bound_programs_keep_code_too(tmp_path: Path) -> None:
 
 
 def test_a_cache_of_a_workload_without_compiled_kernels_is_an_error(tmp_path: Path) -> None:
-    Y = Tensor((1,), f32)
+    Y = tensor((1,), f32)
 
     @python_kernel
     def one(y: Out):

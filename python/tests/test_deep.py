@@ -12,11 +12,11 @@ from types import ModuleType
 import numpy as np
 import pytest
 from kernel_machine import run
-from pto_wsp import In, Out, P, Scalar, Tensor, errors, f32, kernel, pto, python_kernel, workload
+from pto_wsp import In, Out, P, Scalar, errors, f32, kernel, pto, python_kernel, tensor, workload
 
 TERMS = 10_000
-Y = Tensor((8, 1), f32)
-Z = Tensor((8, 1), f32)
+Y = tensor((8, 1), f32)
+Z = tensor((8, 1), f32)
 
 
 @kernel
@@ -159,10 +159,10 @@ def test_a_sum_of_a_kernel_that_is_written_out_has_as_many_terms_as_python_reads
     module = imported(
         tmp_path,
         f"""
-from pto_wsp import In, Out, P, Scalar, Tensor, f32, kernel, pto, workload
+from pto_wsp import In, Out, P, Scalar, f32, kernel, pto, tensor, workload
 
-X = Tensor((8, 1), f32)
-Y = Tensor((8, 1), f32)
+X = tensor((8, 1), f32)
+Y = tensor((8, 1), f32)
 
 @kernel
 def k(x: In, y: Out, n: Scalar):
@@ -209,10 +209,10 @@ def test_what_python_reads_and_a_kernel_cannot_nest_is_told(tmp_path):
     module = imported(
         tmp_path,
         f"""
-from pto_wsp import In, Out, P, Tensor, f32, kernel, pto, workload
+from pto_wsp import In, Out, P, f32, kernel, pto, tensor, workload
 
-X = Tensor((8, 1), f32)
-Y = Tensor((8, 1), f32)
+X = tensor((8, 1), f32)
+Y = tensor((8, 1), f32)
 
 @kernel
 def k(x: In, y: Out):
@@ -237,10 +237,10 @@ def test_a_chain_of_branches_that_is_too_long_is_told_what_nests(tmp_path):
         module = imported(
             tmp_path / folder,
             f"""
-from pto_wsp import In, Out, P, Scalar, Tensor, f32, kernel, pto, workload
+from pto_wsp import In, Out, P, Scalar, f32, kernel, pto, tensor, workload
 
-X = Tensor((8, 1), f32)
-Y = Tensor((8, 1), f32)
+X = tensor((8, 1), f32)
+Y = tensor((8, 1), f32)
 
 @kernel
 def k(x: In, y: Out, n: Scalar):

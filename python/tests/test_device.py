@@ -6,12 +6,12 @@ import struct
 
 import pytest
 from declared import Declared
-from pto_wsp import DispatchPolicy, OnDeviceGenerator, P, Tensor, errors, f32, workload
+from pto_wsp import DispatchPolicy, OnDeviceGenerator, P, errors, f32, tensor, workload
 
 HEADER = struct.Struct("<6I")
 MAGIC = 0x50544F57
 copy = Declared("copy", "inout x")
-X = Tensor(("batch", "heads"), f32)
+X = tensor(("batch", "heads"), f32)
 
 
 @workload

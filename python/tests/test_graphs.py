@@ -6,7 +6,7 @@ import threading
 
 import numpy as np
 import pytest
-from pto_wsp import In, InOut, Out, TaskGraph, errors, f16, f32, i32, i64, load, u8
+from pto_wsp import In, InOut, Out, TaskGraph, Tensor, errors, f16, f32, i32, i64, load, u8
 
 SCALE = """
 extern X: f32[64]
@@ -95,7 +95,7 @@ def test_kernels_of_files_run_beside_functions(tmp_path):
     )
     graph = TaskGraph.from_text(unit, folder=tmp_path)
 
-    @graph.kernel("twice_entry", In[f32, None, 64], Out[f32, None, 64])
+    @graph.kernel("twice_entry", In[Tensor[f32, None, 64]], Out[Tensor[f32, None, 64]])
     def twice(block, x, y):
         assert x.shape == y.shape == (8, 64)
         y[:] = 2 * x
@@ -442,7 +442,7 @@ TG_SYNC(G)
 def test_a_debugged_run_says_which_elements_nothing_has_written():
     graph = TaskGraph.from_text(ROWS)
 
-    @graph.kernel("rows_entry", In[f32, 8, 4], Out[f32, 8, 4])
+    @graph.kernel("rows_entry", In[Tensor[f32, 8, 4]], Out[Tensor[f32, 8, 4]])
     def some_rows(block, x, y):
         if block.block != 2:
             y[block.block] = 2 * x[block.block]
@@ -509,7 +509,7 @@ def test_a_tensor_that_a_unit_does_not_write_is_no_output():
 
 def test_faults_of_arguments_have_the_names_of_the_function():
     graph = TaskGraph.from_text(ROWS)
-    graph.kernel("rows_entry", In[f32, 5], Out[f32])(lambda block, given, taken: None)
+    graph.kernel("rows_entry", In[Tensor[f32, 5]], Out[f32])(lambda block, given, taken: None)
     with pytest.raises(errors.KernelError, match=r"argument `given` is f32\[5\], and 128 bytes are bound"):
         graph.run({"X": np.ones((8, 4), np.float32)})
     untyped = TaskGraph.from_text(ROWS)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy
 import pytest
-from pto_wsp import InOut, P, Table, Tensor, errors, i32, python_kernel, workload
+from pto_wsp import InOut, P, errors, i32, python_kernel, table, tensor, workload
 from test_workload_random import compiled
 
 CASES = Path(__file__).resolve().parents[2] / "testdata" / "integers.txt"
@@ -33,7 +33,7 @@ def test_an_expression_has_the_value_of_every_other_evaluator(expression, rows):
         f"    with P.when({expression} == T[3]):",
         "        note(X)",
     ]
-    scope = {"P": P, "T": Table(length=4), "X": Tensor((1,), i32), "note": note}
+    scope = {"P": P, "T": table(length=4), "X": tensor((1,), i32), "note": note}
     program = workload(compiled(lines, "w", scope)).compile()
 
     def matches(*table: int) -> bool:

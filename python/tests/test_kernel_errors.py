@@ -7,17 +7,16 @@ import functools
 import inspect
 import linecache
 import math
-import types
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
-from pto_wsp import errors, pto
+from pto_wsp import Tensor, errors, pto
 from pto_wsp._seam import ConstexprArg, ScalarArg, ViewSpec
 from pto_wsp.dtypes import bool_, f16, f32, i32
-from pto_wsp.kernels import Constexpr, In, Out, Scalar, Tile, codes, kernel, python_kernel
+from pto_wsp.kernels import Constexpr, In, Out, Scalar, codes, kernel, python_kernel
 
 
 @dataclass(frozen=True)
@@ -1018,11 +1017,11 @@ def test_types_and_extents_of_annotations_are_checked_at_the_call():
         pto.store(y, pto.load(x))
 
     @kernel
-    def flat(x: In[f32, 64], y: Out):
+    def flat(x: In[Tensor[f32, 64]], y: Out):
         pto.store(y, pto.load(x))
 
     @kernel
-    def wide(x: In[Tile[64, 256, f32]], y: Out[f32, None, 128]):
+    def wide(x: In[Tensor[f32, 64, 256]], y: Out[Tensor[f32, None, 128]]):
         pto.store(y, pto.load(x))
 
     refused(typed, codes.ARGUMENT_VIEW, "declare the tensor with that type")
@@ -1032,7 +1031,7 @@ def test_types_and_extents_of_annotations_are_checked_at_the_call():
 
 def test_an_annotated_extent_is_known_to_the_kernel():
     @kernel
-    def k(x: In[f32, 32, None], y: Out[f32, 32, None]):
+    def k(x: In[Tensor[f32, 32, None]], y: Out[Tensor[f32, 32, None]]):
         pto.store(y, pto.load(x))
 
     made = compiled(k, rows=None, most=None)
@@ -1088,4 +1087,4 @@ def test_docstrings_and_signatures_of_all_functions():
     assert set(TABLE) == set(pto.__all__)
     for name in TABLE:
         function = getattr(pto, name)
-        assert isinstance(function, types.FunctionType) and inspect.getdoc(function), name
+        assert inspect.isroutine(function) and inspect.getdoc(function), name

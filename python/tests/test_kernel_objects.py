@@ -11,17 +11,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 from kernel_machine import DTYPE
-from pto_wsp import P, Tensor, errors, pto, tile, workload
+from pto_wsp import P, Tensor, errors, pto, tensor, tile, workload
 from pto_wsp._seam import REQUIRED, ConstexprArg, ScalarArg, ViewSpec
 from pto_wsp.dtypes import DTYPES, dtype_of, f16, f32, u32
-from pto_wsp.kernels import Constexpr, In, InOut, Out, Scalar, Tile, codes, kernel, python_kernel
+from pto_wsp.kernels import Constexpr, In, InOut, Out, Scalar, codes, kernel, python_kernel
 from pto_wsp.kernels.annotations import ParamType, param_type
 
 ROWS = ViewSpec("f32", (0, 1), (None, 8), (16, 8))
 
 
 @kernel(unit="vector", cost=120)
-def scale(x: In[f32], y: Out[f32, None, 8], n: Scalar = 1, factor: Constexpr = 2.0):
+def scale(x: In[f32], y: Out[Tensor[f32, None, 8]], n: Scalar = 1, factor: Constexpr = 2.0):
     """Rows times a factor."""
     pto.store(y, pto.load(x) * factor * n)
 
@@ -44,7 +44,7 @@ def test_signature_and_representation():
         "Rows times a factor.",
     )
     assert repr(scale).startswith(
-        "@kernel\ndef scale(x: In[f32], y: Out[f32, None, 8], n: Scalar = 1, factor: Constexpr = 2.0)"
+        "@kernel\ndef scale(x: In[f32], y: Out[Tensor[f32, None, 8]], n: Scalar = 1, factor: Constexpr = 2.0)"
     )
 
 
@@ -107,9 +107,8 @@ def test_a_declared_kernel_has_no_body():
     [
         (In, ParamType("in")),
         (Out[f16], ParamType("out", f16)),
-        (InOut[f32, 64, None], ParamType("inout", f32, (64, None))),
-        (In[Tile[64, 128, f32]], ParamType("in", f32, (64, 128))),
-        (In[Tile[64, 128]], ParamType("in", None, (64, 128))),
+        (InOut[Tensor[f32, 64, None]], ParamType("inout", f32, (64, None))),
+        (In[Tensor[f32, 64, 128]], ParamType("in", f32, (64, 128))),
         (Scalar, ParamType("scalar", u32)),
         (Scalar[u32], ParamType("scalar", u32)),
         (Constexpr, ParamType("constexpr")),
@@ -125,7 +124,7 @@ def test_annotations_that_are_values_and_local_names():
     rows = 4
 
     def make():
-        def k(x: In[f32, rows, 8], y: Out): ...
+        def k(x: In[Tensor[f32, rows, 8]], y: Out): ...
 
         return k
 
@@ -206,8 +205,8 @@ def test_the_catalog_has_every_code():
 
 # ---- Kernels in workloads.
 
-X = Tensor(("n", 8), f32)
-Y = Tensor(("n", 8), f32)
+X = tensor(("n", 8), f32)
+Y = tensor(("n", 8), f32)
 
 
 @kernel(unit="vector", cost=lambda n: 10 + n)

@@ -11,7 +11,7 @@ import types
 import numpy as np
 import pytest
 from kernel_machine import Trap, run
-from pto_wsp import Tensor, errors, f32, pto, workload
+from pto_wsp import Tensor, errors, f32, pto, tensor, workload
 from pto_wsp.kernels import In, Out, Scalar, kernel
 
 ROWS, COLS = 5, 7
@@ -284,7 +284,7 @@ def into_a_slice(x: In, y: Out, n: Scalar, rows: Scalar):
     [(4, 3, "has 5 rows, the slice 3 rows"), (2, 5, "has 4 columns, the slice 2 columns")],
 )
 def test_a_tile_that_is_larger_than_its_slice_is_named_with_both_sizes(n, rows, said):
-    a, b = Tensor(("M", "N"), f32), Tensor(("R", "N"), f32)
+    a, b = tensor(("M", "N"), f32), tensor(("R", "N"), f32)
 
     @workload
     def whole(n, rows):

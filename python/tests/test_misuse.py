@@ -16,18 +16,176 @@ from pto_wsp import (
     P,
     Ragged,
     Scalar,
+    Sparse,
+    Table,
     TaskWindow,
+    Tensor,
+    Tile,
     TimingPolicy,
     errors,
     f16,
+    i64,
     kernel,
     pto,
     python_kernel,
+    tensor,
     tile,
     workload,
 )
 
 CASES = Cases([])
+
+
+# ---- Annotations that make nothing, and values that are no annotations.
+
+
+@CASES.add(errors.TraceError, "WSP1017", 'X = tensor(("rows", 64), f32)')
+def tensor_by_its_annotation() -> None:
+    Tensor(("n", 64), f16)  # here
+
+
+@CASES.add(errors.TraceError, "WSP1017", "lens = table([3, 1])")
+def table_by_its_annotation() -> None:
+    Table([3, 1])  # here
+
+
+@CASES.add(errors.TraceError, "WSP1017", "tok = ragged(outer, lengths)")
+def ragged_axis_by_its_annotation() -> None:
+    Ragged("n", [3, 1])  # here
+
+
+@CASES.add(errors.TraceError, "WSP1017", "route = sparse(outer, indptr, indices)")
+def sparse_axis_by_its_annotation() -> None:
+    Sparse("n", [0, 1], [1])  # here
+
+
+@CASES.add(errors.TraceError, "WSP1017", 'write `Ragged[i64, "n"]`')
+def ragged_axis_without_its_type() -> None:
+    Ragged["n"]  # here
+
+
+@CASES.add(errors.TraceError, "WSP1017", 'write `Sparse[i64, "n"]`')
+def sparse_axis_without_its_type() -> None:
+    Sparse["n"]  # here
+
+
+@CASES.add(errors.TraceError, "WSP1017", 'write `Table[i64, "n"]`')
+def table_without_its_type() -> None:
+    Table["n"]  # here
+
+
+@CASES.add(errors.TraceError, "WSP1017", "`Table[i64, ...]` for any number")
+def table_without_its_length() -> None:
+    Table[i64]  # here
+
+
+@CASES.add(errors.TraceError, "WSP1017", "`Table[f16, 'n']` does not say `i64` first")
+def table_of_real_numbers() -> None:
+    Table[f16, "n"]  # here
+
+
+@CASES.add(errors.TraceError, "WSP1017", "lens: Table[i64, ...]")
+def table_that_says_nothing() -> None:
+    @workload
+    def w(n, lens: Table):  # here
+        copy(X[0:16], Y[0:16])
+
+
+@CASES.add(errors.TraceError, "WSP1017", "kernels alone")
+def tensor_of_any_extent() -> None:
+    @workload
+    def w(n, x: Tensor[f16, "n", None]):  # here
+        copy(X[0:16], Y[0:16])
+
+
+@CASES.add(errors.ArgumentError, "WSP1262", "write `In[Tensor[f16, 64, None]]`")
+def view_with_extents_beside_its_type() -> None:
+    In[f16, 64, None]  # here
+
+
+@CASES.add(errors.ArgumentError, "WSP1262", "In[Tensor[f32, 64, 128]]")
+def tile_with_extents() -> None:
+    Tile[64, 128, f16]  # here
+
+
+@CASES.add(errors.TraceError, "WSP1028", "tensor(x.shape, f32)")
+def array_with_another_type() -> None:
+    tensor(rows(4), f16)  # here
+
+
+# ---- Names that are not there.
+
+
+@CASES.add(errors.UnknownAttributeError, "WSP1271", "copies.compile().execute(…)")
+def workload_that_is_executed() -> None:
+    copies.execute(X=rows(4), Y=rows(4))  # here
+
+
+@CASES.add(errors.UnknownAttributeError, "WSP1271", "did you mean `dispatch`?")
+def misspelt_method_of_a_workload() -> None:
+    copies.dispach(DispatchPolicy.round_robin())  # here
+
+
+@CASES.add(errors.UnknownAttributeError, "WSP1271", "did you mean `execute`?")
+def misspelt_method_of_a_program() -> None:
+    copies.compile().exectue(X=rows(4))  # here
+
+
+@CASES.add(errors.UnknownAttributeError, "WSP1271", "`program.execute(X=x, …)` runs it")
+def program_that_is_run() -> None:
+    copies.compile().run(X=rows(4))  # here
+
+
+@CASES.add(errors.UnknownAttributeError, "WSP1271", "it has `")
+def method_that_is_like_none() -> None:
+    copies.zzz()  # here
+
+
+@CASES.add(errors.TraceError, "WSP1015", "copies.compile().execute(X=x)")
+def arrays_of_a_workload() -> None:
+    copies(X=rows(4))  # here
+
+
+@CASES.add(errors.TraceError, "WSP1016", "copies.compile().execute(X=x)")
+def array_of_a_workload_by_position() -> None:
+    copies(rows(4))  # here
+
+
+@CASES.add(errors.TraceError, "WSP1050", "def w(count: DenseDyn)")
+def loop_over_what_is_no_parameter() -> None:
+    @workload
+    def w():
+        for i in P(count):  # noqa: F821 # here
+            copy[i](X[tile(i, 16)], Y[tile(i, 16)])
+
+    w.compile()
+
+
+@CASES.add(errors.TraceError, "WSP1050", "did you mean `batches`?")
+def misspelt_parameter() -> None:
+    @workload
+    def w(batches):
+        for i in P(batchs):  # noqa: F821 # here
+            copy[i](X[tile(i, 16)], Y[tile(i, 16)])
+
+    w.compile()
+
+
+@CASES.add(errors.TraceError, "WSP1016", "`copy` is a kernel already")
+def workload_of_a_kernel() -> None:
+    workload(copy)  # here
+
+
+@CASES.add(errors.KernelError, "WSP0611", "pto.zeros(x.shape)")
+def accumulator_that_is_larger_than_the_last_tile() -> None:
+    @kernel
+    def k(x: In, y: Out):
+        total = pto.zeros((16, 64))
+        for _ in range(2):
+            total = total + pto.load(x)  # here
+        pto.store(y, total)
+
+    run_rows(k)
 
 
 # ---- Kernels: annotations, names, types, syntax.
@@ -404,7 +562,7 @@ def workload_that_calls_itself() -> None:
 @CASES.add(errors.TraceError, "WSP1012", "")
 def ragged_axis_without_its_outer_loop() -> None:
     @workload
-    def w(batch, token: Ragged["batch"]):
+    def w(batch, token: Ragged[i64, "batch"]):
         for t in P(token):  # here
             copy(X[t], Y[t])
 

@@ -23,6 +23,7 @@ from pto_wsp import (
     Table,
     errors,
     f32,
+    i64,
     kernel,
     pto,
     python_kernel,
@@ -146,7 +147,7 @@ def index_out_of_range() -> None:
 @CASES.add(errors.ExecutionError, "WSP0812", "")
 def table_index_out_of_range() -> None:
     @workload
-    def w(n, first: Table):
+    def w(n, first: Table[i64, ...]):
         for i in P(n):
             copy[i](X[first[i + 1]], Y[i])  # here
 
@@ -251,9 +252,9 @@ def test_no_single_changed_byte_is_taken_for_a_program_silently() -> None:
 LONG_RUN = """
 import signal
 import numpy as np
-from pto_wsp import In, InOut, P, Tensor, f32, kernel, pto, python_kernel, workload
+from pto_wsp import In, InOut, P, f32, kernel, pto, python_kernel, tensor, workload
 
-X = Tensor((64,), f32)
+X = tensor((64,), f32)
 # Whoever started the tests may have had it ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

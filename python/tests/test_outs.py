@@ -22,6 +22,7 @@ from pto_wsp import (
     kernel,
     pto,
     python_kernel,
+    tensor,
     tile,
     u8,
     u16,
@@ -32,7 +33,7 @@ from pto_wsp import (
 from pto_wsp.dtypes import dtype_of
 from pto_wsp.kernels import codes
 
-X, Y = Tensor((4, 4), f32, name="x"), Tensor((4, 4), f32, name="y")
+X, Y = tensor((4, 4), f32, name="x"), tensor((4, 4), f32, name="y")
 
 
 def of(k, *args):
@@ -264,7 +265,7 @@ def test_what_no_store_reaches_of_rows_that_are_bounded_is_noted():
         y[...] = pto.load(x)
 
     def notes(k):
-        x, y = Tensor(("rows", 64), f32), Tensor(("rows", 64), f32)
+        x, y = tensor(("rows", 64), f32), tensor(("rows", 64), f32)
 
         @workload
         def tiles(rows):

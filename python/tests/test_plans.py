@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from misuse import Cases, Misuse, check, copies
-from pto_wsp import Capacity, Plan, PlanNeed, Program, Tensor, errors, f16, f32, load, u32
+from pto_wsp import Capacity, Plan, PlanNeed, Program, Tensor, errors, f16, f32, load, tensor, u32
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 DECODE = EXAMPLES / "attention/decode.pto"
@@ -37,7 +37,7 @@ def shapes(lengths: list[int]) -> dict[str, Any]:
     """What a host knows before there are tensors."""
     cache = (sum(-(-n // PAGE) for n in lengths), PAGE, KV_HEADS, DIM)
     q = (len(lengths), QO_HEADS, 1, DIM)
-    return {"q": Tensor(q, f16), "kv.k": Tensor(cache, f16), "kv.v": Tensor(cache, f16), **table(lengths)}
+    return {"q": tensor(q, f16), "kv.k": tensor(cache, f16), "kv.v": tensor(cache, f16), **table(lengths)}
 
 
 def arrays(lengths: list[int], seed: int = 0) -> dict[str, np.ndarray]:
@@ -93,8 +93,8 @@ def test_page_tables_may_be_lists() -> None:
 
 def test_a_cache_that_no_machine_could_hold_is_planned() -> None:
     decode = program()
-    huge = Tensor((2**31, PAGE, KV_HEADS, DIM), f32)  # Over four terabytes.
-    plan = decode.plan({**shapes([700]), "kv.k": huge, "kv.v": huge, "q": Tensor((1, 4, 1, DIM), f32)})
+    huge = tensor((2**31, PAGE, KV_HEADS, DIM), f32)  # Over four terabytes.
+    plan = decode.plan({**shapes([700]), "kv.k": huge, "kv.v": huge, "q": tensor((1, 4, 1, DIM), f32)})
     assert plan.need == decode.workspace_query(shapes([700]))
 
 
@@ -365,7 +365,7 @@ def lengths_that_are_no_integers() -> None:
 
 @CASES.add(errors.ArgumentError, "WSP0550", "its elements are needed")
 def a_page_table_by_its_shape() -> None:
-    program().plan({**shapes([700]), "kv.indptr": Tensor((2,), u32)})  # here
+    program().plan({**shapes([700]), "kv.indptr": tensor((2,), u32)})  # here
 
 
 @CASES.add(errors.ArgumentError, "WSP1250", "`q` is no array")
@@ -376,7 +376,7 @@ def a_tensor_in_a_run() -> None:
 
 @CASES.add(errors.ArgumentError, "WSP1262", "all of its extents as integers")
 def an_extent_by_name() -> None:
-    program().plan({**shapes([700]), "q": Tensor(("batch", 4, 1, DIM), f16)})  # here
+    program().plan({**shapes([700]), "q": tensor(("batch", 4, 1, DIM), f16)})  # here
 
 
 @CASES.add(errors.ArgumentError, "WSP1260", "did you mean `kv.indptr`?")

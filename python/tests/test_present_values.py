@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-from pto_wsp import Constexpr, In, InOut, Out, P, Tensor, f32, kernel, pto, python_kernel, workload
+from pto_wsp import Constexpr, In, InOut, Out, P, f32, kernel, pto, python_kernel, tensor, workload
 
-Y = Tensor((1, 4), f32, name="y")
+Y = tensor((1, 4), f32, name="y")
 
 
 def ran(w) -> float:
@@ -270,7 +270,7 @@ def test_a_kernel_that_reads_nothing_that_changes_is_compiled_once():
     def plain(x: In, y: Out, by: Constexpr):
         pto.store(y, pto.load(x) * by + OFFSET)
 
-    X = Tensor((1, 4), f32, name="x")
+    X = tensor((1, 4), f32, name="x")
 
     @workload
     def w():

@@ -22,8 +22,6 @@ from pto_wsp import (
     ReadyPolicy,
     Scalar,
     Slot,
-    Table,
-    Tensor,
     TracePolicy,
     Workload,
     errors,
@@ -32,6 +30,7 @@ from pto_wsp import (
     load,
     pto,
     python_kernel,
+    table,
     tensor,
     tile,
     workload,
@@ -39,8 +38,8 @@ from pto_wsp import (
 from test_workload_errors import catalogue
 
 SOFTMAX = Path(__file__).parents[2] / "examples/row_softmax.pto"
-X = Tensor(("n", 16), f32)
-Y = Tensor(("n", 16), f32)
+X = tensor(("n", 16), f32)
+Y = tensor(("n", 16), f32)
 
 
 @kernel(unit="vector", cost=10)
@@ -166,14 +165,14 @@ def test_python_kernels():
 
 
 def test_buffers_slots_and_conditions():
-    table = Table(length="n")
+    counts = table(length="n")
 
     @workload
     def w(n):
         left = Slot(3)
         temporary = Buffer(("n", 16), f32)
         for i in P(n):
-            with P.when(table[i] > 0):
+            with P.when(counts[i] > 0):
                 scale(X[i], temporary[i])
             with P.otherwise():
                 scale(X[i], temporary[i], 0.5)
@@ -183,7 +182,7 @@ def test_buffers_slots_and_conditions():
                 add(temporary[i], Y[i])
 
     x, y = arrays(4)
-    stats = w.compile().execute(X=x, Y=y, table=[1, 0, 1, 0])
+    stats = w.compile().execute(X=x, Y=y, counts=[1, 0, 1, 0])
     assert numpy.array_equal(y, 3 * x * numpy.array([[2], [0.5], [2], [0.5]], numpy.float32))
     assert stats.slots == {"left": 0} and stats.num_tasks == 4 + 3 * 5
 
@@ -335,7 +334,7 @@ def test_reports_are_pages_that_load_nothing(tmp_path):
     assert path.read_text().count('<script type="application/octet-stream">') == 2
     for shown in (simulation._repr_html_(), program._repr_html_()):
         assert shown.startswith("<iframe sandbox=") and "&lt;!doctype html&gt;" in shown
-    assert doubled.compile()._repr_html_() is None
+    assert doubled.compile()._repr_html_().startswith("<b>program doubled</b>")
     (tmp_path / "cut.pftrace").write_bytes((tmp_path / "other.pftrace").read_bytes()[:-3])
     (tmp_path / "none.json").write_text("{}")
     for code, name in {"WSP1751": "cut.pftrace", "WSP1750": "none.json"}.items():

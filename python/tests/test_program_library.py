@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy
 import pytest
 from declared import Declared, ir
-from pto_wsp import In, Out, P, Program, Tensor, errors, f32, load, python_kernel, workload
+from pto_wsp import In, Out, P, Program, errors, f32, load, python_kernel, tensor, workload
 
 PTO = Path(__file__).parents[2] / "examples/row_softmax.pto"
 OTHER = Path(__file__).parents[2] / "examples/moe/moe.pto"
-X = Tensor((4,), f32)
+X = tensor((4,), f32)
 step = Declared("step", "inout x")
 
 
@@ -205,7 +205,7 @@ def test_a_broken_file_that_nothing_includes_keeps_its_errors(tmp_path):
 
 def test_tensors_are_called_after_their_variables_beside_a_library():
     lib = load(PTO)
-    x, y = Tensor(("rows", 4), f32), Tensor(("rows", 4), f32)
+    x, y = tensor(("rows", 4), f32), tensor(("rows", 4), f32)
 
     @python_kernel
     def copy(x: In, y: Out):

@@ -18,12 +18,14 @@ from pto_wsp import (
     Program,
     Scalar,
     Table,
-    Tensor,
     errors,
     f32,
+    i64,
     kernel,
     pto,
     python_kernel,
+    table,
+    tensor,
     tile,
     workload,
 )
@@ -31,8 +33,8 @@ from pto_wsp.expr import Expr
 from pto_wsp.names import variable_of
 from pto_wsp.spans import HAS_COLUMNS
 
-X = Tensor(("rows", 64), f32)
-Y = Tensor(("rows", 64), f32)
+X = tensor(("rows", 64), f32)
+Y = tensor(("rows", 64), f32)
 
 
 @kernel
@@ -84,7 +86,7 @@ def test_any_buffer_of_the_bytes_is_a_program() -> None:
         assert (y == 2).all()
 
 
-def where_only_the_line_is_known(thing: Table | Buffer) -> str | None:
+def where_only_the_line_is_known(thing: Table[i64, ...] | Buffer) -> str | None:
     """The name of something whose place is all of its line, as without columns in the interpreter."""
     file, line = thing.span[:2]
     text = linecache.getline(file, line).rstrip()
@@ -92,14 +94,14 @@ def where_only_the_line_is_known(thing: Table | Buffer) -> str | None:
     return variable_of(thing)
 
 
-def made_by(thing: Table) -> Table:
+def made_by(thing: Table[i64, ...]) -> Table:
     return thing
 
 
 def test_without_columns_only_what_an_assignment_makes_is_called_after_it() -> None:
-    plain = Table([1, 2])
+    plain = table([1, 2])
     scratch = Buffer((4, abs(-4)), f32)
-    result = made_by(Table([1, 2]))
+    result = made_by(table([1, 2]))
     assert where_only_the_line_is_known(plain) == "plain"
     assert where_only_the_line_is_known(scratch) == "scratch"
     assert where_only_the_line_is_known(result) is None

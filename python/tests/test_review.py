@@ -13,20 +13,20 @@ from pto_wsp import (
     InOut,
     Out,
     P,
-    Ragged,
     Scalar,
     Slot,
-    Tensor,
     errors,
     f32,
     kernel,
     pto,
     python_kernel,
+    ragged,
+    tensor,
     workload,
 )
 
-X = Tensor(("n", 8), f32)
-Y = Tensor(("n", 8), f32)
+X = tensor(("n", 8), f32)
+Y = tensor(("n", 8), f32)
 
 
 @kernel
@@ -224,7 +224,7 @@ def elements_are_compared(n):
 
 @refused(1002)
 def indices_of_a_row_are_looked_at(n):
-    tokens = Ragged(2, [0, 1])
+    tokens = ragged(2, [0, 1])
     for i in P(2):
         if tokens[i]:
             add(X[i], Y[i])
@@ -412,7 +412,7 @@ def test_tiles_in_tuples_are_values(function):
     def run(x: In, z: In, y: Out):
         pto.store(y, function(pto.load(x), pto.load(z)))
 
-    A, B, C = (Tensor((4, 8), f32, name=name) for name in "ABC")
+    A, B, C = (tensor((4, 8), f32, name=name) for name in "ABC")
 
     @workload
     def once():
@@ -476,7 +476,7 @@ def program_of(function):
     def run(a: Scalar, b: Scalar, y: InOut):
         function(a, b, y)
 
-    Z = Tensor((1, 4), f32, name="Z")
+    Z = tensor((1, 4), f32, name="Z")
 
     @workload
     def once(a, b):

@@ -277,7 +277,7 @@ def test_ctrl_c_in_a_wait_is_not_warned_of() -> None:
             interrupted.set()
             _thread.interrupt_main()
 
-    Y = pto_wsp.Tensor((1,), pto_wsp.f32)
+    Y = pto_wsp.tensor((1,), pto_wsp.f32)
 
     @pto_wsp.workload
     def endless():

@@ -13,9 +13,9 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from pto_wsp import In, InOut, Out, P, TaskWindow, Tensor, f32, kernel, pto, python_kernel, tile, workload
+from pto_wsp import In, InOut, Out, P, TaskWindow, f32, kernel, pto, python_kernel, tensor, tile, workload
 
-X = Tensor((64, 16), f32)
+X = tensor((64, 16), f32)
 
 
 @kernel
@@ -124,8 +124,8 @@ def test_compiling_again_and_again_leaves_memory_as_it_was() -> None:
 
 
 def test_new_shapes_need_no_new_program() -> None:
-    rows = Tensor(("m", 32), f32)
-    out = Tensor(("m", 32), f32)
+    rows = tensor(("m", 32), f32)
+    out = tensor(("m", 32), f32)
 
     @kernel
     def double(x: In, y: Out):

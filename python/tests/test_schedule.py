@@ -19,21 +19,23 @@ from pto_wsp import (
     StartPolicy,
     Table,
     TaskWindow,
-    Tensor,
     TimingPolicy,
     TracePolicy,
     _core,
     combine,
     errors,
     f32,
+    i64,
+    table,
+    tensor,
     workload,
 )
 from test_workload_errors import catalogue
 
 gemm = Declared("gemm", "inout x, k", unit="cube", cost=lambda k: 10 * k + 1)
 copy = Declared("copy", "inout x", cost=7)
-X = Tensor(("batch", "heads"), f32)
-LENS = Table(length="batch")
+X = tensor(("batch", "heads"), f32)
+LENS = table(length="batch")
 
 
 @workload
@@ -203,14 +205,14 @@ def test_a_key_names_a_loop_over_an_expression():
         for i in P(n // 64):
             copy(X[i])
 
-    assert affinity(w, lambda t: t.i) == "i_axis" and "axis i_axis = dense(n / 64);" in ir(
+    assert affinity(w, lambda t: t.i) == "i" and "axis i = dense(n / 64);" in ir(
         w.dispatch(DispatchPolicy.affinity("i"))
     )
 
 
 def test_a_key_names_a_table_that_is_a_parameter():
     @workload
-    def w(batch, lens: Table["batch"], tok: Ragged["batch"]):
+    def w(batch, lens: Table[i64, "batch"], tok: Ragged[i64, "batch"]):
         for b in P(batch):
             for t in P(tok):
                 copy[t](X[b])

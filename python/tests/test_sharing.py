@@ -35,7 +35,7 @@ def copy(x: In, y: Out):
 
 
 @workload
-def gathered(n, ids: Table["n"], x: Tensor[f32, "m", 4], y: Tensor[f32, "n", 4]):
+def gathered(n, ids: Table[i64, "n"], x: Tensor[f32, "m", 4], y: Tensor[f32, "n", 4]):
     for i in P(n):
         copy[i](x[ids[i]], y[i])
 
@@ -76,7 +76,7 @@ def test_lengths_of_a_ragged_axis_are_read_at_each_call():
         pto.store(y, pto.load(y) + 1.0)
 
     @workload
-    def w(b, tok: Ragged["b"], y: Tensor[f32, "b", 8]):
+    def w(b, tok: Ragged[i64, "b"], y: Tensor[f32, "b", 8]):
         for i in P(b):
             for t in P(tok[i]):
                 inc[i, t](y[i, t : t + 1])
@@ -143,7 +143,7 @@ def test_tables_of_all_integers(dtype):
 
 def test_negative_values_of_small_integers_keep_their_sign():
     @workload
-    def shifted(n, ids: Table["n"], x: Tensor[f32, "m", 4], y: Tensor[f32, "n", 4]):
+    def shifted(n, ids: Table[i64, "n"], x: Tensor[f32, "m", 4], y: Tensor[f32, "n", 4]):
         for i in P(n):
             copy[i](x[ids[i] + 200], y[i])
 

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from pto_wsp import Constexpr, InOut, P, Table, Tensor, errors, f32, kernel, pto, workload
+from pto_wsp import Constexpr, InOut, P, Tensor, errors, f32, kernel, pto, tensor, workload
 from pto_wsp.kernels import codes
 
 if TYPE_CHECKING:
     import pto_wsp as wsp
-    from pto_wsp import In, Out
+    from pto_wsp import In, Out, Table, i64
     from pto_wsp import Tensor as Array
 
 MODULE = """from pto_wsp import *
-X = Tensor(("n", 4), f32)
+X = tensor(("n", 4), f32)
 
 def helper(t):
     return t + 1.0
@@ -129,11 +129,16 @@ def outer(depth):
         rows = 4
 
         @kernel
-        def k(x: In[f32, rows, depth], y: "Out[f32, None, depth]"):
+        def k(x: In[Tensor[f32, rows, depth]], y: "Out[Tensor[f32, None, depth]]"):
             pto.store(y, pto.load(x, shape=(4, depth)))
 
         @workload
-        def w(x: Array[f32, "n", depth], y: wsp.Tensor[f32, "n", depth], ids: "Table['n']", c: Constexpr = 1):
+        def w(
+            x: Array[f32, "n", depth],
+            y: wsp.Tensor[f32, "n", depth],
+            ids: "Table[i64, 'n']",
+            c: Constexpr = 1,
+        ):
             for i in P(ids.size // rows):
                 k[i](x[4 * i : 4 * i + 4], y[4 * i : 4 * i + 4])
 
@@ -159,7 +164,7 @@ def test_an_annotation_that_names_nothing_is_an_error():
     with pytest.raises(errors.KernelError) as unknown:
 
         @kernel
-        def k(x: In[f32, MISSING]): ...
+        def k(x: In[Tensor[f32, MISSING]]): ...
 
     assert unknown.value.code == "WSP1103"
 
@@ -213,11 +218,11 @@ def test_any_name_of_a_tensor_can_be_given():
         pto.store(x, pto.load(x) + 1.0)
 
     for name in ("self", "named", "cls", "args"):
-        tensor = Tensor((1, 4), f32, name=name)
+        X = tensor((1, 4), f32, name=name)
 
         @workload
         def w():
-            inc(tensor)
+            inc(X)
 
         program, z = w.compile(), np.zeros((1, 4), np.float32)
         program.execute(**{name: z})

@@ -25,10 +25,11 @@ from pto_wsp import (
     pto,
     python_kernel,
     sequential,
+    tensor,
     workload,
 )
 
-X = Tensor(("n", 4), f32)
+X = tensor(("n", 4), f32)
 
 
 @kernel

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from pto_wsp import In, InOut, Out, P, Tensor, kernel, pto, tile, workload
+from pto_wsp import In, InOut, Out, P, kernel, pto, tensor, tile, workload
 from pto_wsp.dtypes import bf16, f16, f32, f64
 
 RNG = np.random.default_rng(11)
@@ -24,8 +24,8 @@ def run_on(function, x: np.ndarray, want: np.ndarray, **tensors: np.ndarray) -> 
     """
     types = {"float64": f64, "float32": f32, "float16": f16}
     given = {"x": x, **tensors}
-    made = {name: Tensor(a.shape, types[a.dtype.name], name=name) for name, a in given.items()}
-    y = Tensor(want.shape, types[want.dtype.name], name="y")
+    made = {name: tensor(a.shape, types[a.dtype.name], name=name) for name, a in given.items()}
+    y = tensor(want.shape, types[want.dtype.name], name="y")
 
     @workload
     def main():
@@ -244,8 +244,8 @@ def add_rows(x: In, total: InOut):
 def sums(x: np.ndarray, start: np.ndarray, dtype, threads: int) -> np.ndarray:
     """All tasks add a tile of rows to one sum."""
     tasks = len(x) // len(start)
-    values = Tensor(x.shape, f32 if x.dtype == np.float32 else f64, name="x")
-    total = Tensor(start.shape, dtype, name="total")
+    values = tensor(x.shape, f32 if x.dtype == np.float32 else f64, name="x")
+    total = tensor(start.shape, dtype, name="total")
 
     @workload
     def main():
@@ -291,7 +291,7 @@ def test_a_sum_in_bf16_is_rounded_once():
 
 
 def test_additions_to_one_place_depend_on_each_other_and_those_to_others_do_not():
-    values, total = Tensor((12, 5), f32, name="x"), Tensor((2, 5), f32, name="total")
+    values, total = tensor((12, 5), f32, name="x"), tensor((2, 5), f32, name="total")
 
     @workload
     def main():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pto_wsp import In, InOut, Out, P, Tensor, bool_, f32, f64, i8, i32, kernel, pto, tile, u8, workload
+from pto_wsp import In, InOut, Out, P, bool_, f32, f64, i8, i32, kernel, pto, tensor, tile, u8, workload
 from pto_wsp.dtypes import DTYPES
 
 RNG = np.random.default_rng(20)
@@ -34,8 +34,8 @@ def numbers(name: str, *shape: int) -> np.ndarray:
 
 def run_on(function, want: np.ndarray, **given: np.ndarray) -> np.ndarray:
     """What a kernel of the arrays and `y` stores, of the shape and type of `want`."""
-    made = {name: Tensor(a.shape, dtype_of(a.dtype.name), name=name) for name, a in given.items()}
-    y = Tensor(want.shape, dtype_of(want.dtype.name), name="y")
+    made = {name: tensor(a.shape, dtype_of(a.dtype.name), name=name) for name, a in given.items()}
+    y = tensor(want.shape, dtype_of(want.dtype.name), name="y")
 
     @workload
     def main():
@@ -372,7 +372,7 @@ def test_tasks_add_to_one_place(name):
     def add_rows(x: In, total: InOut):
         pto.atomic_add(total, pto.load(x))
 
-    values, total = Tensor((30, COLS), dtype, name="x"), Tensor((2, COLS), dtype, name="total")
+    values, total = tensor((30, COLS), dtype, name="x"), tensor((2, COLS), dtype, name="total")
 
     @workload
     def main():
@@ -394,7 +394,7 @@ def test_ragged_and_strided_views(name):
         y[...] = pto.load(x).T
 
     x = numbers(name, 23, 40)
-    source, target = Tensor((23, 20), dtype_of(name), name="x"), Tensor((20, 23), dtype_of(name), name="y")
+    source, target = tensor((23, 20), dtype_of(name), name="x"), tensor((20, 23), dtype_of(name), name="y")
 
     @workload
     def main():
@@ -520,7 +520,7 @@ def test_an_array_of_another_type_is_refused():
     def copy(x: In, y: Out):
         y[...] = pto.load(x)
 
-    x, y = Tensor((4, 4), i8, name="x"), Tensor((4, 4), i8, name="y")
+    x, y = tensor((4, 4), i8, name="x"), tensor((4, 4), i8, name="y")
 
     @workload
     def main():

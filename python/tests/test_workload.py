@@ -17,14 +17,16 @@ from pto_wsp import (
     Ragged,
     Slot,
     Sparse,
-    Table,
-    Tensor,
     combine,
     errors,
     f16,
     f32,
     i32,
+    i64,
+    ragged,
     sequential,
+    sparse,
+    table,
     tensor,
     tile,
     workload,
@@ -36,12 +38,12 @@ step = Declared("step", "inout x")
 move = Declared("move", "in a, out b")
 number = Declared("number", "n")
 
-Q = Tensor(("batch", "heads", 128), f16)
-K = Tensor(("batch", 128), f16)
-V = Tensor(("batch", 128), f16)
-O = Tensor(("batch", "heads", 128), f16)
-X = Tensor(("n", 64), f32)
-Y = Tensor(("n", 64), f32)
+Q = tensor(("batch", "heads", 128), f16)
+K = tensor(("batch", 128), f16)
+V = tensor(("batch", 128), f16)
+O = tensor(("batch", "heads", 128), f16)
+X = tensor(("n", 64), f32)
+Y = tensor(("n", 64), f32)
 
 
 def body(w) -> str:
@@ -189,10 +191,10 @@ def test_python_loops_and_helpers_write_statements_again():
 
 def test_select_when_otherwise_and_loop():
     again = Slot(1)
-    lens = Table(length="batch")
+    lens = table(length="batch")
 
     @workload
-    def w(batch, tok: Ragged["batch"], route: Sparse["batch"]):
+    def w(batch, tok: Ragged[i64, "batch"], route: Sparse[i64, "batch"]):
         for b in P(batch):
             for t in P(tok):
                 number(lens[b] + t)
@@ -227,7 +229,7 @@ def test_axes_as_values():
             for e in P.sel(route[i]):
                 number(e)
 
-    text = ir(w(2, Ragged("b", [3, 1]), Sparse("b", [0, 1, 2], [5, 6])))
+    text = ir(w(2, ragged("b", [3, 1]), sparse("b", [0, 1, 2], [5, 6])))
     assert "= [3, 1];" in text and "= [0, 1, 2];" in text and "= [5, 6];" in text
     assert "ragged(b, " in text and "dense(2)" in text
 
@@ -349,7 +351,7 @@ def spec_of(make, shape=("n", 64)):
     """What a kernel knows of a view."""
     made = []
     taker = Declared("taker", "in v", specs=made)
-    T = Tensor(shape, f32)
+    T = tensor(shape, f32)
 
     @workload
     def w(n):
@@ -401,7 +403,7 @@ def test_regions_of_views_of_views():
             for j in P(4):
                 move(part[4 * j : 4 * j + 4, 2], Y[tile(i, 10)])
 
-    lens = Table([0, 5, 9], name="rows")
+    lens = table([0, 5, 9], name="rows")
 
     @workload
     def ragged(n):
@@ -436,13 +438,13 @@ LARGE = [LEAST, LEAST + 1, -(2**62) - 5, -(2**62), 2**62, 2**62 + 1, MOST - 1, M
 @pytest.mark.parametrize("b", [-3, -1, 1, 4, *LARGE])
 def test_quotients_round_as_in_python(a, b):
     """Expressions of a table's elements, of which no sign is known, evaluated by the rules of the IR."""
-    table = Table([a, b], name="t")
+    values = table([a, b], name="t")
 
     @workload
     def w():
-        for divisor in (b, table[1]):
-            number(table[0] % divisor)
-            number(table[0] // divisor)
+        for divisor in (b, values[1]):
+            number(values[0] % divisor)
+            number(values[0] // divisor)
 
     tasks = document(w)["workload"]["workloads"][0]["body"]
     nodes = [task["args"][0]["scalar"] for task in tasks]
@@ -451,19 +453,19 @@ def test_quotients_round_as_in_python(a, b):
     assert [evaluated(node, [a, b]) for node in quotients] == wanted
 
 
-def evaluated(node, table):
+def evaluated(node, values):
     """An expression of the document as the IR defines it: `div` and `rem` towards zero, `ceildiv` up."""
     if isinstance(node, int):
         return node
     kind = node["k"]
     if kind == "table":
-        return table[evaluated(node["index"], table)]
+        return values[evaluated(node["index"], values)]
     if kind == "choose":
-        return evaluated(node["a" if evaluated(node["c"], table) else "b"], table)
-    a = evaluated(node["a"], table)
+        return evaluated(node["a" if evaluated(node["c"], values) else "b"], values)
+    a = evaluated(node["a"], values)
     if kind == "neg":
         return fit(-a)
-    b = evaluated(node["b"], table)
+    b = evaluated(node["b"], values)
     towards_zero = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1) if b else 0
     return fit(
         {
@@ -487,13 +489,13 @@ def fit(value):
 
 def test_quotients_of_quotients_by_what_is_no_number_end():
     """Each is written with copies of the ones before."""
-    table = Table([1], name="t")
+    values = table([1], name="t")
 
     @workload
     def w():
-        n = table[0]
+        n = values[0]
         for _ in range(40):
-            n = (n - 5) % table[0]
+            n = (n - 5) % values[0]
         number(n)
 
     with pytest.raises(errors.TraceError, match="more than 50000 operations"):
@@ -531,8 +533,8 @@ def test_numpy_integers_and_arrays():
 
 
 def test_tensors_are_called_after_their_variables():
-    layers = [Tensor((4,), f32) for _ in range(2)]
-    local = Tensor((4,), f32)
+    layers = [tensor((4,), f32) for _ in range(2)]
+    local = tensor((4,), f32)
 
     @workload
     def w():

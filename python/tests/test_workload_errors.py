@@ -21,14 +21,14 @@ from pto_wsp import (
     Constexpr,
     Dense,
     P,
-    Ragged,
     Slot,
-    Sparse,
-    Table,
     Tensor,
     combine,
     errors,
     f32,
+    ragged,
+    sparse,
+    table,
     tensor,
     tile,
     workload,
@@ -38,9 +38,9 @@ step = Declared("step", "inout x")
 move = Declared("move", "in a, out b")
 number = Declared("number", "n, const c=0")
 
-X = Tensor(("n", 64), f32)
-F = Tensor((8, 64), f32)
-LENS = Table(length="n")
+X = tensor(("n", 64), f32)
+F = tensor((8, 64), f32)
+LENS = table(length="n")
 AGAIN = Slot(1)
 
 RNG = numpy.random.default_rng(0)
@@ -623,7 +623,7 @@ def loop_over_a_float(n):
 @case(1012, "P(axis[b])")
 @traced
 def ragged_without_its_outer_loop(n):
-    tok = Ragged("n", LENS)
+    tok = ragged("n", LENS)
     for i in P(tok):  # HERE
         step(X[i])
 
@@ -631,7 +631,7 @@ def ragged_without_its_outer_loop(n):
 @case(1012, "several")
 @traced
 def ragged_under_two_outer_loops(n):
-    tok = Ragged("n", LENS)
+    tok = ragged("n", LENS)
     for _a, _b in P(n, n):
         for i in P(tok):  # HERE
             step(X[i])
@@ -640,7 +640,7 @@ def ragged_under_two_outer_loops(n):
 @case(1012, "P.sel")
 @traced
 def loop_over_a_sparse_axis(n):
-    route = Sparse("n", LENS, Table())
+    route = sparse("n", LENS, table())
     for _a in P(n):
         for i in P(route):  # HERE
             step(X[i])
@@ -708,7 +708,7 @@ def other_tensor():
     def w(x: Tensor[f32, 4]):
         step(x)
 
-    w(x=Tensor((4, 4), f32))  # HERE
+    w(x=tensor((4, 4), f32))  # HERE
 
 
 @case(1017)
@@ -733,12 +733,12 @@ def starred_parameter():
 
 @case(1018)
 def name_of_a_size():
-    Tensor(("n", "two words"), f32)  # HERE
+    tensor(("n", "two words"), f32)  # HERE
 
 
 @case(1019, "both called `A`", "name=")
 def two_tensors_of_one_name():
-    a, b = Tensor((4,), f32, name="A"), Tensor((4,), f32, name="A")  # HERE
+    a, b = tensor((4,), f32, name="A"), tensor((4,), f32, name="A")  # HERE
 
     @workload
     def w():
@@ -858,7 +858,7 @@ def tile_behind_the_end(n):
 @case(1025)
 @traced
 def index_outside_a_table(n):
-    number(Table([1, 2])[2])  # HERE
+    number(table([1, 2])[2])  # HERE
 
 
 @case(1026, "index the tensor itself")
@@ -876,17 +876,17 @@ def text_as_an_index(n):
 
 @case(1028)
 def unknown_element_type():
-    Tensor((4,), "f31")  # HERE
+    tensor((4,), "f31")  # HERE
 
 
 @case(1028)
 def too_many_extents():
-    Tensor((1,) * 7, f32)  # HERE
+    tensor((1,) * 7, f32)  # HERE
 
 
 @case(1028)
 def negative_extent():
-    Tensor((-1,), f32)  # HERE
+    tensor((-1,), f32)  # HERE
 
 
 @case(1028)
@@ -906,12 +906,12 @@ def _rows(n):
 
 @case(1030)
 def table_of_floats():
-    Table([0.5])  # HERE
+    table([0.5])  # HERE
 
 
 @case(1030)
 def negative_length():
-    Ragged("n", [1, -1])  # HERE
+    ragged("n", [1, -1])  # HERE
 
 
 @case(1031, "combine(first, second)")
@@ -1157,8 +1157,10 @@ def catalogue(first: int, last: int) -> set[int]:
     return {code for code in codes if first <= code <= last}
 
 
-ELSEWHERE = {1040, 1045, 1048, 1049}
-"""Codes of `.pto` files, provoked by the tests of programs, and of texts and methods, by those of texts."""
+ELSEWHERE = {1040, 1045, 1048, 1049, 1050}
+"""Codes of `.pto` files, provoked by the tests of programs, of texts and methods, by those of texts, and of
+names, by those of misuse.
+"""
 
 
 def test_every_code_is_provoked():

@@ -8,7 +8,7 @@ import types
 
 import numpy
 import pytest
-from pto_wsp import InOut, P, Scalar, Sparse, Table, Tensor, errors, i32, python_kernel, workload
+from pto_wsp import InOut, P, Scalar, errors, i32, python_kernel, sparse, table, tensor, workload
 
 OFFSET = 1_000_000
 """Scalars of kernels are not negative; values are shifted by this."""
@@ -100,9 +100,9 @@ def check(seed: int) -> bool:
     def note(x: InOut, site: Scalar, value: Scalar):
         seen.append((site, value))
 
-    X = Tensor((1,), i32)
-    T = Table(values)
-    scope = {"P": P, "X": X, "T": T, "note": note, "ROUTE": Sparse(3, indptr, indices)}
+    X = tensor((1,), i32)
+    T = table(values)
+    scope = {"P": P, "X": X, "T": T, "note": note, "ROUTE": sparse(3, indptr, indices)}
     scope["truth"] = lambda test: int(test) if isinstance(test, bool) else test
     traced = workload(compiled(writer.traced, "w", scope))
     try:

@@ -10,6 +10,9 @@ use std::process::{Command, Stdio};
 /// What the tests need beside the package, relative to the project.
 const REQUIREMENTS: &str = "python/requirements-test.txt";
 
+/// What tests need that are skipped, with their reason, where it cannot be installed.
+const OPTIONAL: &str = "python/requirements-optional.txt";
+
 /// Folders of Python files.
 const PYTHON_FOLDERS: [&str; 4] = ["python", "examples/python", "benches/python", "benches/peers/decode"];
 
@@ -27,7 +30,7 @@ pub(crate) fn test(project: &Project, tally: &mut Tally, output: &mut dyn Write)
         form &= runners::shown(ruff, output)?;
     }
     let mut pytest = environment.python(project, &["-m", "pytest"]);
-    pytest.args(["-q", "-p", "no:cacheprovider", "python/tests"]);
+    pytest.args(["-q", "-rs", "-p", "no:cacheprovider", "python/tests"]);
     Ok(runners::counted(pytest, runners::pytest_line, tally, output)? && form)
 }
 
@@ -41,27 +44,48 @@ impl Environment {
     pub(crate) fn prepare(project: &Project) -> Result<Environment> {
         let folder = project.target().join("python");
         let python = folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
-        let wanted = std::fs::read_to_string(project.root().join(REQUIREMENTS))
-            .with_context(|| format!("{REQUIREMENTS} cannot be read"))?;
+        let read = |name: &str| {
+            std::fs::read_to_string(project.root().join(name))
+                .with_context(|| format!("{name} cannot be read"))
+        };
+        let (wanted, optional) = (read(REQUIREMENTS)?, read(OPTIONAL)?);
         let stamp = folder.join("installed.txt");
-        if std::fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
-            return Ok(Environment { python });
+        let installed = std::fs::read_to_string(&stamp).unwrap_or_default();
+        let environment = Environment { python };
+        if installed == wanted.clone() + &optional {
+            return Ok(environment);
         }
+        if installed != wanted {
+            environment.make(project, &folder)?;
+            std::fs::write(&stamp, &wanted).context("the environment cannot be written")?;
+        }
+        if environment.pip_installs(project, OPTIONAL)? {
+            std::fs::write(&stamp, wanted + &optional).context("the environment cannot be written")?;
+        } else {
+            eprintln!("the packages of {OPTIONAL} cannot be installed: tests that need them are skipped");
+        }
+        Ok(environment)
+    }
+
+    /// Makes it anew, with what all tests need.
+    fn make(&self, project: &Project, folder: &Path) -> Result<()> {
         let base = find_python()?;
         eprintln!("making {} with {base}", folder.display());
-        if !runs(Command::new(base).args(["-m", "venv", "--clear"]).arg(&folder))? {
+        if !runs(Command::new(base).args(["-m", "venv", "--clear"]).arg(folder))? {
             bail!(
                 "{base} cannot make a virtual environment; Debian and Ubuntu have it in the package python3-venv"
             );
         }
-        let environment = Environment { python };
-        let mut pip = environment.python(project, &["-m", "pip", "install", "--quiet"]);
-        pip.args(["--disable-pip-version-check", "-r", REQUIREMENTS]);
-        if !runs(&mut pip)? {
+        if !self.pip_installs(project, REQUIREMENTS)? {
             bail!("the packages of {REQUIREMENTS} cannot be installed; they need the network once");
         }
-        std::fs::write(&stamp, wanted).context("the environment cannot be written")?;
-        Ok(environment)
+        Ok(())
+    }
+
+    /// Whether the packages of a file of requirements could be installed.
+    fn pip_installs(&self, project: &Project, requirements: &str) -> Result<bool> {
+        let mut pip = self.python(project, &["-m", "pip", "install", "--quiet"]);
+        runs(pip.args(["--disable-pip-version-check", "-r", requirements]))
     }
 
     /// Installs the package of this folder, with the build tool of the environment: no network.

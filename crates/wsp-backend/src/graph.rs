@@ -63,10 +63,31 @@ pub struct GraphListing {
     pub missed_count: u64,
     /// What all tasks of each kernel work, by kernel, where it is known: on a machine, of kernels that cost what their operations take.
     pub work: Vec<Option<Work>>,
+    /// Coordinates of the tasks, when asked for.
+    pub coordinates: Coordinates,
     /// The number of the tile that each task is for, row by row, barrier nodes left out; none where the schedule has no grid.
     pub tiles: Vec<u32>,
     /// Tasks by tile; none where the schedule has no grid, and in virtual time.
     pub grid: Option<GridStats>,
+}
+
+/// Which of its kernel's tasks each one is: the coordinates that a call in Python gives, else the indices of the loops around it, outermost first.
+/// Barrier nodes have none.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Coordinates {
+    /// Where in [`values`](Self::values) the coordinates of each task end, by id.
+    pub ends: Vec<u32>,
+    /// All coordinates, one task after another.
+    pub values: Vec<i64>,
+}
+
+impl Coordinates {
+    /// Those of a task; empty where they are not known.
+    pub fn of(&self, task: usize) -> &[i64] {
+        let Some(&end) = self.ends.get(task) else { return &[] };
+        let begin = task.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.values[begin as usize..end as usize]
+    }
 }
 
 /// Most hazards that a listing names.
@@ -82,6 +103,8 @@ pub struct Detail {
     pub accesses: bool,
     /// Hazards that the edges do not order.
     pub missed: bool,
+    /// Coordinates of tasks.
+    pub coordinates: bool,
 }
 
 /// What a graph is asked for.

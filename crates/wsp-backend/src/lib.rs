@@ -33,8 +33,8 @@ pub use backend::{Backend, Prepared, Program};
 pub use checkpoint::{CheckpointKey, CheckpointStore, MemoryStore, RecordKind};
 pub use error::{RunError, WindowOverflow};
 pub use graph::{
-    BARRIER_NODE, Detail, GraphAccess, GraphKernel, GraphListing, GraphOptions, MOST_LISTED, MissedHazard,
-    Simulated, SimulatedAicpu, SimulatedAicpus, SimulatedTask,
+    BARRIER_NODE, Coordinates, Detail, GraphAccess, GraphKernel, GraphListing, GraphOptions, MOST_LISTED,
+    MissedHazard, Simulated, SimulatedAicpu, SimulatedAicpus, SimulatedTask,
 };
 pub use growth::{Advance, Growth};
 pub use options::{

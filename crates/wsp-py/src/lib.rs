@@ -4,7 +4,7 @@
 //!
 //! `compile` makes programs of traces, `program` runs them: `inputs` binds what a call gives by name, `arrays` finds the memory of
 //! arrays, `pages` makes such that begin at pages, `runs` waits for runs while it looks at signals, `plans` keeps what generators emitted, `kernels` calls Python functions for tasks, `graphs` has task
-//! graphs, `gone` says when objects go unused, `errors` makes exceptions of findings.
+//! graphs, `gone` says when objects go unused, `public` keeps the package out of tracebacks, `errors` makes exceptions of findings.
 #![deny(unsafe_code)]
 
 mod arrays;
@@ -25,6 +25,7 @@ mod pages;
 mod plans;
 mod prepared;
 mod program;
+mod public;
 mod registry;
 mod results;
 mod runs;
@@ -61,6 +62,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<prepared::Prepared>()?;
     module.add_class::<kernels::KernelArray>()?;
     module.add_class::<gone::WhenGone>()?;
+    module.add_class::<public::Public>()?;
     let limits = PyDict::new(module.py());
     for limit in wsp_core::limits::ALL {
         limits.set_item(limit.name, limit.value)?;

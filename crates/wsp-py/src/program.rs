@@ -140,7 +140,7 @@ impl Program {
     ) -> PyResult<Bound<'py, PyDict>> {
         let Arguments { args, .. } = self.inner.bind(py, named, Need::Sizes)?;
         let deps = options::deps(py, deps)?;
-        let detail = Detail { missed, ..Detail::default() };
+        let detail = Detail { missed, coordinates: true, ..Detail::default() };
         let spaces = self.inner.own_options(py, None)?.spaces;
         let listed = runs::interruptible(py, |cancel| {
             self.inner.program.graph(&args, &GraphOptions { deps, detail, spaces, cancel: Some(cancel) })

@@ -135,6 +135,11 @@ pub(crate) fn graph<'py>(py: Python<'py>, listing: &GraphListing) -> PyResult<Bo
     dict.set_item("tasks", words(py, listing.tasks.iter().copied()))?;
     dict.set_item("edges", words(py, listing.edges.iter().flat_map(|&(a, b)| [a, b])))?;
     dict.set_item("tensors", &listing.tensors)?;
+    dict.set_item("coordinate_ends", words(py, listing.coordinates.ends.iter().copied()))?;
+    dict.set_item(
+        "coordinates",
+        longs(py, listing.coordinates.values.iter().map(|value| value.cast_unsigned())),
+    )?;
     dict.set_item("missed", listing.missed.iter().map(|m| (m.earlier, m.later)).collect::<Vec<_>>())?;
     dict.set_item("missed_count", listing.missed_count)?;
     Ok(dict)

@@ -5,7 +5,7 @@ use crate::outcome::Ran;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::sync::Arc;
-use wsp_backend::SimulatedTask;
+use wsp_backend::{BARRIER_NODE, SimulatedTask};
 use wsp_core::KernelId;
 use wsp_diag::{Diagnostic, SourceMap};
 use wsp_plan::workload::ChannelUse;
@@ -50,7 +50,16 @@ pub(crate) fn of_simulation(simulated: &wsp_backend::Simulated) -> Timeline {
         workers: simulated.busy.len() as u32,
         kernels: listing.kernels.iter().map(|kernel| kernel.name.clone()).collect(),
     };
-    let timeline = Timeline::simulated(heading, &nodes, &listing.edges);
+    let mut timeline = Timeline::simulated(heading, &nodes, &listing.edges);
+    let is_task = |&at: &usize| {
+        let kernel = listing.tasks.get(at).and_then(|&kernel| listing.kernels.get(kernel as usize));
+        kernel.is_none_or(|kernel| kernel.name != BARRIER_NODE)
+    };
+    for at in (0..listing.coordinates.ends.len()).filter(is_task) {
+        // Files of traces have indices from 0.
+        let known = listing.coordinates.of(at).iter().map(|&value| u32::try_from(value));
+        timeline.indices.push(known.collect::<Result<Vec<u32>, _>>().unwrap_or_default());
+    }
     Timeline { channels: shown(&simulated.channels), ..timeline }
 }
 

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal
 
 from .. import errors
 from .._seam import caller_span
 from ..dtypes import DTYPES, DType, dtype_of, u32
 from ..expr import describe
+from ..tensors import TensorSpec
 
-__all__ = ["Constexpr", "In", "InOut", "Out", "ParamType", "Scalar", "Tile", "TileType", "View", "param_type"]
-
-
-@dataclass(frozen=True, slots=True)
-class TileType:
-    """`Tile[rows, columns, dtype]`: the extents and the element type of a two-dimensional view."""
-
-    rows: int
-    cols: int
-    dtype: DType | None
+__all__ = ["Constexpr", "In", "InOut", "Out", "ParamType", "Scalar", "Tile", "View", "param_type"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,52 +27,33 @@ class ParamType:
     dims: tuple[int | None, ...] | None = None
 
 
-class View:
-    """A region of a tensor as a kernel sees it: index 0 is where it begins, indexed dimensions are gone.
-
-    `x.shape[d]`, `x.dtype`, `x.ndim`; `x[i]`, `x[lo:hi]`, `x[i, :, lo:hi]` are smaller views; `x.T` is
-    transposed; with an index for every dimension it is one number.
-    """
-
-    shape: tuple[int, ...]
-    dtype: DType
-    ndim: int
-    T: View
-
-    def __init__(self) -> None:
-        raise TypeError(
-            "In, Out and InOut are annotations of kernel parameters and have no values outside a kernel"
-        )
-
-    def __getitem__(self, index: Any) -> Any:
-        """A smaller view, or one element."""
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        """Stores a tile, or one element."""
-
-    def __class_getitem__(cls, item: Any) -> ParamType:
-        return _view_type(cls, item)
-
-
-class In(View):
-    """A view that the kernel reads. `In[f32]`, `In[f32, 64, None]` and `In[Tile[64, 128, f32]]` say more
-    of it.
-    """
-
-
-class Out(View):
-    """A view that the kernel writes and does not read."""
-
-
-class InOut(View):
-    """A view that the kernel reads and writes."""
-
-
 if TYPE_CHECKING:
-    # What a checker sees in the body of a kernel.
-    Scalar: TypeAlias = int
-    Constexpr: TypeAlias = Any
+    from .._static import Constexpr, In, InOut, Out, Scalar, Tile, View
 else:
+
+    class View:
+        """A region of a tensor as a kernel sees it: index 0 is where it begins, indexed dimensions are gone.
+
+        `x.shape[d]`, `x.dtype`, `x.ndim`; `x[i]`, `x[lo:hi]`, `x[i, :, lo:hi]` are smaller views; `x.T` is
+        transposed; with an index for every dimension it is one number.
+        """
+
+        def __init__(self) -> None:
+            raise TypeError(
+                "In, Out and InOut are annotations of kernel parameters and have no values outside a kernel"
+            )
+
+        def __class_getitem__(cls, item: Any) -> ParamType:
+            return _view_type(cls, item)
+
+    class In(View):
+        """A view that the kernel reads: `In`, `In[f32]`, or with extents `In[Tensor[f32, 64, None]]`."""
+
+    class Out(View):
+        """A view that the kernel writes and does not read."""
+
+    class InOut(View):
+        """A view that the kernel reads and writes."""
 
     class Scalar(int):
         """An integer that a task gives to its kernel, `u32` in the kernel's descriptor."""
@@ -98,23 +71,14 @@ else:
         def __class_getitem__(cls, item: Any) -> ParamType:
             return ParamType("constexpr")
 
+    class Tile:
+        """What kernels compute on: the type of parameters and results of functions that kernels call."""
 
-class Tile:
-    """`Tile[rows, columns]` or `Tile[rows, columns, dtype]` inside `In[…]`, `Out[…]`, `InOut[…]`: a matrix
-    of that shape.
-    """
-
-    def __class_getitem__(cls, item: Any) -> TileType:
-        parts = item if isinstance(item, tuple) else (item,)
-        if len(parts) not in (2, 3) or not all(_is_extent(p) for p in parts[:2]):
+        def __class_getitem__(cls, item: Any) -> Any:
             raise _refused(
-                f"a tile is said to be {describe(item)}",
-                "write `Tile[rows, columns]` or `Tile[rows, columns, dtype]` with numbers from 1 on",
+                "`Tile[…]` is no annotation: tiles have no parameters",
+                "say extents of a view with its type first: `In[Tensor[f32, 64, 128]]`",
             )
-        dtype = dtype_of(parts[2]) if len(parts) == 3 else None
-        if len(parts) == 3 and dtype is None:
-            raise _no_type(parts[2])
-        return TileType(parts[0], parts[1], dtype)
 
 
 _KINDS: dict[type, Literal["in", "out", "inout"]] = {In: "in", Out: "out", InOut: "inout"}
@@ -135,18 +99,25 @@ def param_type(annotation: Any) -> ParamType | None:
 
 
 def _view_type(cls: type, item: Any) -> ParamType:
+    if isinstance(item, TensorSpec):
+        return ParamType(_KINDS[cls], item.dtype, tuple(map(_extent, item.dims)))
     parts = item if isinstance(item, tuple) else (item,)
-    if len(parts) == 1 and isinstance(parts[0], TileType):
-        tile = parts[0]
-        return ParamType(_KINDS[cls], tile.dtype, (tile.rows, tile.cols))
     dtype = dtype_of(parts[0]) if parts else None
     if dtype is None:
         raise _no_type(parts[0] if parts else ())
-    dims = parts[1:]
-    for dim in dims:
-        if dim is not None and not _is_extent(dim):
-            raise _refused(f"an extent is {describe(dim)}", "write a number from 1 on, or None for any")
-    return ParamType(_KINDS[cls], dtype, tuple(dims) if dims else None)
+    if len(parts) > 1:
+        said = ", ".join(map(str, parts))
+        raise _refused(
+            f"`{cls.__name__}[{said}]` says extents beside a type",
+            f"write `{cls.__name__}[Tensor[{said}]]`, which type checkers read too",
+        )
+    return ParamType(_KINDS[cls], dtype)
+
+
+def _extent(dim: Any) -> int | None:
+    if dim is not None and not _is_extent(dim):
+        raise _refused(f"an extent is {describe(dim)}", "write a number from 1 on, or None for any")
+    return dim
 
 
 def _is_extent(value: Any) -> bool:

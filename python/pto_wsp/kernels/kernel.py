@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import inspect
 import sys
+import typing
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, Literal, overload
 
 from .. import _seam
+from .._pickled import name_of, named
 from .._seam import REQUIRED, ConstexprArg, ParamSpec, ScalarArg, Span, SpanTable, ViewSpec
 from ..dtypes import DTYPES, dtype_of
 from ..expr import is_word
@@ -22,6 +24,17 @@ from .foreign import task_function
 from .reads import is_constant
 from .source import Source, source_of
 from .values import ViewParam
+
+if TYPE_CHECKING:
+    from ..expr import Expr
+    from ..tracing import Task
+
+    Coordinate = int | Expr
+    Unit = Literal["vector", "cube", "any"]
+    Cost = int | Callable[..., Any] | None
+
+Given = typing.ParamSpec("Given")
+"""What calls of a kernel give: the parameters of its function."""
 
 __all__ = ["Kernel", "PythonKernel", "kernel", "python_kernel"]
 
@@ -75,7 +88,7 @@ class Specialised:
         return {"body": "none" if self.callable is None else "python"}
 
 
-class BaseKernel:
+class BaseKernel(Generic[Given]):
     """What compiled and Python kernels have in common."""
 
     what = "kernel"
@@ -103,11 +116,18 @@ class BaseKernel:
     def __deepcopy__(self, memo: dict[int, Any]) -> BaseKernel:
         return self
 
+    @overload
+    def __call__(self, *args: Given.args, **kwargs: Given.kwargs) -> Task: ...
+    @overload
+    def __call__(self, *args: Any, after: Task | Sequence[Task], **kwargs: Any) -> Task: ...
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Adds a task without coordinates to the workload that is being traced."""
         return _record(self, (), args, kwargs)
 
-    def __getitem__(self, coords: Any) -> BoundKernel:
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (named, name_of(self, "kernel"))
+
+    def __getitem__(self, coords: Coordinate | tuple[Coordinate, ...]) -> BoundKernel[Given]:
         """The kernel for a task with these coordinates: `k[b, h](…)`."""
         return BoundKernel(self, coords if isinstance(coords, tuple) else (coords,))
 
@@ -155,7 +175,7 @@ class BaseKernel:
         return "\n\n".join([head, *texts])
 
 
-class Kernel(BaseKernel):
+class Kernel(BaseKernel[Given]):
     """A function that is compiled for the device; made by `@kernel`."""
 
     def _specialise(self, ncoords: int, args: Sequence[Arg], key: Any) -> Specialised:
@@ -205,7 +225,7 @@ class Kernel(BaseKernel):
         )
 
 
-class PythonKernel(BaseKernel):
+class PythonKernel(BaseKernel[Given]):
     """A Python function that is called for each task with arrays; made by `@python_kernel`. Calling
     `k.function(…)` runs it here.
     """
@@ -223,12 +243,12 @@ class PythonKernel(BaseKernel):
         )
 
 
-class BoundKernel:
+class BoundKernel(Generic[Given]):
     """A kernel and the coordinates of a task; calling it adds the task."""
 
     __slots__ = ("_gone", "coords", "kernel")
 
-    def __init__(self, kernel: BaseKernel, coords: tuple[Any, ...] = ()) -> None:
+    def __init__(self, kernel: BaseKernel[Given], coords: tuple[Any, ...] = ()) -> None:
         self.kernel = kernel
         self.coords = coords
         name = kernel.name
@@ -239,10 +259,17 @@ class BoundKernel:
             _seam.when_trace_failed(),
         )
 
+    @overload
+    def __call__(self, *args: Given.args, **kwargs: Given.kwargs) -> Task: ...
+    @overload
+    def __call__(self, *args: Any, after: Task | Sequence[Task], **kwargs: Any) -> Task: ...
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Adds a task to the workload that is being traced."""
         self._gone.forget()
         return _record(self.kernel, self.coords, args, kwargs)
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.kernel.name} at {list(self.coords)!r}>"
 
 
 def _record(
@@ -253,7 +280,11 @@ def _record(
     return _seam.record_task(kernel, coords, args, kwargs, tuple(after), None)
 
 
-def kernel(function: Any = None, *, unit: str = "any", cost: Any = None) -> Any:
+@overload
+def kernel(function: Callable[Given, Any], *, unit: Unit = "any", cost: Cost = None) -> Kernel[Given]: ...
+@overload
+def kernel(*, unit: Unit = "any", cost: Cost = None) -> Callable[[Callable[Given, Any]], Kernel[Given]]: ...
+def kernel(function: Any = None, *, unit: Any = "any", cost: Any = None) -> Any:
     """Compiles a function to a kernel: `@kernel`, or `@kernel(unit="vector", cost=120)`.
 
     `unit` is where its tasks run (`vector`, `cube`, or `any`); `cost` their cycles for simulations, a number
@@ -262,7 +293,15 @@ def kernel(function: Any = None, *, unit: str = "any", cost: Any = None) -> Any:
     return _decorate(Kernel, function, unit, cost)
 
 
-def python_kernel(function: Any = None, *, unit: str = "any", cost: Any = None) -> Any:
+@overload
+def python_kernel(
+    function: Callable[Given, Any], *, unit: Unit = "any", cost: Cost = None
+) -> PythonKernel[Given]: ...
+@overload
+def python_kernel(
+    *, unit: Unit = "any", cost: Cost = None
+) -> Callable[[Callable[Given, Any]], PythonKernel[Given]]: ...
+def python_kernel(function: Any = None, *, unit: Any = "any", cost: Any = None) -> Any:
     """Makes a kernel of a Python function, which is called for every task with NumPy arrays that are views
     of the task's regions.
     """
@@ -500,7 +539,8 @@ def _example(kernel: str, param: Param, value: Any) -> Arg:
 def _param_text(param: Param) -> str:
     words = {"in": "In", "out": "Out", "inout": "InOut", "scalar": "Scalar", "constexpr": "Constexpr"}
     text = f"{param.name}: {words[param.type.kind]}"
-    parts = [str(param.type.dtype)] if param.type.dtype is not None and param.type.kind != "scalar" else []
-    parts += [str(d) for d in param.type.dims or ()]
-    text += f"[{', '.join(parts)}]" if parts else ""
+    if param.type.dims is not None:
+        text += f"[Tensor[{', '.join(map(str, (param.type.dtype, *param.type.dims)))}]]"
+    elif param.type.dtype is not None and param.type.kind != "scalar":
+        text += f"[{param.type.dtype}]"
     return text if param.default is REQUIRED else f"{text} = {param.default!r}"

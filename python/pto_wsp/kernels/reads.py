@@ -8,6 +8,7 @@ from collections.abc import Callable
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
+from .._core import Public
 from ..dtypes import DType
 
 _SCALARS = frozenset([int, float, bool, complex, str, bytes, type(None), type(Ellipsis), DType])
@@ -83,4 +84,4 @@ def _is_looked_into_apart(value: Any) -> bool:
     """
     if isinstance(value, BuiltinFunctionType):
         return isinstance(value.__self__, ModuleType)
-    return isinstance(value, (ModuleType, FunctionType))
+    return isinstance(value, (ModuleType, FunctionType, Public))

@@ -48,7 +48,11 @@ pub(super) fn graph(session: &mut Session, args: &GraphArgs) -> Result<Outcome, 
     // Complete dependences miss nothing, so that nobody needs to look.
     let deps = args.deps.unwrap_or(plan.schedule.policy.deps);
     let incomplete = matches!(deps, Deps::Exact | Deps::Explicit);
-    let detail = Detail { accesses: outputs.has_accesses(), missed: outputs.summary && incomplete };
+    let detail = Detail {
+        accesses: outputs.has_accesses(),
+        missed: outputs.summary && incomplete,
+        ..Detail::default()
+    };
     check_graph_memory(&source, &set, bytes_per_task(detail))?;
     let asked = GraphOptions { deps: args.deps, detail, ..GraphOptions::default() };
     let own = plan.schedule.policy.deps;

@@ -6,12 +6,14 @@ use super::touch::{Touched, Toucher};
 use crate::dealt::Dealing;
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, Ordering};
-use wsp_backend::{BARRIER_NODE, Detail, GraphAccess, GraphKernel, GraphListing, MOST_LISTED, MissedHazard};
+use wsp_backend::{
+    BARRIER_NODE, Coordinates, Detail, GraphAccess, GraphKernel, GraphListing, MOST_LISTED, MissedHazard,
+};
 use wsp_core::ptow::interp::Ordered;
 use wsp_core::words::counted;
 use wsp_core::{ExecPool, Region, SlotId, StreamId, TaskId, limits};
 use wsp_diag::Diagnostic;
-use wsp_ir::workload::{AccessMode, WorkloadModule};
+use wsp_ir::workload::{AccessMode, Kernel, KernelParam, ParamKind, Signature, WorkloadModule};
 use wsp_plan::workload::{TaskRecord, TaskSink, modes};
 use wsp_runtime::infer::{Accesses, MapError, unordered_hazards};
 use wsp_runtime::{Deps, Gate, Stopped, TaskGraph, TaskSpec};
@@ -46,6 +48,7 @@ type TaskRegions = (SmallVec<[Region; 4]>, SmallVec<[Region; 2]>);
 pub(crate) struct BuiltGraph {
     pub(crate) graph: TaskGraph,
     accesses: Vec<GraphAccess>,
+    coordinates: Coordinates,
     /// Regions of every task, to look for hazards that the edges miss; barrier nodes touch nothing.
     touched: Vec<TaskRegions>,
     /// The tile of each task, where there is a grid.
@@ -109,6 +112,7 @@ impl<'a> GraphSink<'a> {
             built: BuiltGraph {
                 graph,
                 accesses: Vec::new(),
+                coordinates: Coordinates::default(),
                 touched: Vec::new(),
                 tiles: Vec::new(),
                 dealing: Dealing::default(),
@@ -144,6 +148,15 @@ impl<'a> GraphSink<'a> {
 
     /// Keeps what a task touches, as far as it is asked for.
     fn keep(&mut self, id: TaskId, task: &TaskRecord<'_>) {
+        if self.detail.coordinates {
+            let of_call = coordinates(&self.module.kernels[task.kernel.index()]);
+            let Coordinates { ends, values } = &mut self.built.coordinates;
+            ends.resize(id.index(), values.len() as u32);
+            values.extend_from_slice(
+                task.scalars.get(..of_call).filter(|found| !found.is_empty()).unwrap_or(task.indices),
+            );
+            ends.push(values.len() as u32);
+        }
         let touched = self.toucher.touched(task);
         let BuiltGraph { accesses, touched: all, .. } = &mut self.built;
         if self.detail.missed {
@@ -169,6 +182,13 @@ impl<'a> GraphSink<'a> {
             accesses.extend(modes.iter().copied().zip(task.regions).zip(0..).map(access));
         }
     }
+}
+
+/// How many of a kernel's integers, the first ones, are the coordinates of a call in Python.
+fn coordinates(kernel: &Kernel) -> usize {
+    let Signature::Declared(params) = &kernel.signature else { return 0 };
+    let is_one = |param: &&KernelParam| param.kind == ParamKind::Scalar && param.name.starts_with("coord_");
+    params.iter().take_while(is_one).count()
 }
 
 impl BuiltGraph {
@@ -200,7 +220,11 @@ impl BuiltGraph {
         let mut listing = GraphListing::default();
         listing.kernels = kernels.chain([point]).collect();
         listing.tasks = all.map(kernel_of).collect();
+        if detail.coordinates {
+            self.coordinates.ends.resize(graph.len(), self.coordinates.values.len() as u32);
+        }
         (listing.edges, listing.tensors, listing.accesses) = (edges, tensors, self.accesses);
+        listing.coordinates = self.coordinates;
         listing.missed =
             first.map(|found| MissedHazard { earlier: found.other, later: found.task }).collect();
         listing.missed_count = missed.len() as u64;

@@ -133,7 +133,7 @@ impl Listing<'_> {
         };
         // A run would refuse what its dependences miss, and so does this.
         let missed = schedule.policy.deps == Deps::Explicit;
-        let detail = Detail { missed, ..Detail::default() };
+        let detail = Detail { missed, coordinates: true, ..Detail::default() };
         let equal = EqualRegions::new(regions);
         let (costs, work) = (Vec::new(), Vec::new());
         let mut costed = Costed { module, bindings, inner: toucher, costs, work, equal, tensors, machine };

@@ -173,7 +173,7 @@ impl WorkloadProgram {
         settings::refuse_for_graph(options).map_err(|fault| vec![fault])?;
         // The edges of a run, whose tasks wait under `exact` as under `overlap`.
         let deps = settings::deps(self.schedule().policy.deps);
-        let detail = Detail { accesses: true, missed: deps == Deps::Explicit };
+        let detail = Detail { accesses: true, missed: deps == Deps::Explicit, ..Detail::default() };
         self.listing(inputs, options, |listing, toucher, tensors| {
             let listed = listing.list(toucher, tensors, deps, detail)?;
             refuse_missed(listing.module, &listed)?;

@@ -148,7 +148,7 @@ fn an_outcome_tells_the_parameters_of_the_workload_and_those_of_the_used_file() 
 
 #[test]
 fn a_graph_lists_the_regions_of_library_kernels() {
-    let detail = Detail { accesses: true, missed: true };
+    let detail = Detail { accesses: true, missed: true, ..Detail::default() };
     let program = linked(&sum("", ""));
     let listing =
         program.graph(&inputs(), Some(Deps::Explicit), detail, &WorkloadOptions::default()).unwrap();

@@ -94,7 +94,9 @@ fn help(code: Code) -> Option<&'static str> {
         NEVER_STORED => {
             "store the element first, in a task that this one depends on; an array of the launch (`PTO_SHAPE`) may be given instead"
         }
-        TILE_SHAPE => "load or fill the operands with the same rows and columns",
+        TILE_SHAPE => {
+            "load or fill the operands with the same rows and columns: near the end of the data a loaded tile has what is left, so make an accumulator of as much, in Python `pto.zeros(x.shape)` for a view `x`"
+        }
         TILE_INDEX => {
             "replace what is no place first: of -1, with a maximum (`TMAXS`, `pto.maximum`) or a choice (`TSEL`, `pto.where`)"
         }

@@ -90,4 +90,8 @@ it; the child has the memory as it was then. Wait for runs before a fork, or sta
         "\
 A `@python_kernel` or a function of a task graph calls `execute_async`. What a task runs has the arrays of that task and makes no claims on
 them, so it has to end before the task does. Call `execute`, or start the run outside of the kernel.";
+    pub NO_ATTRIBUTE = 1271, "attribute that an object does not have",
+        "\
+An object of the package has no attribute or method of this name. The message says which object has it, or which name is near. The error is
+an `AttributeError`, too, so that `hasattr` and `getattr` with a default work.";
 }

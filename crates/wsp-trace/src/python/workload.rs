@@ -333,6 +333,13 @@ Python again, import the module anew, or leave it out of the hook.",
 The parameters of a workload are sizes, tensors and tables, which a run binds; `self` would be a size. Decorate a function inside of a
 method, which sees `self` as a variable around it, or leave `self` out.",
     },
+    CodeInfo {
+        code: Code(1050),
+        title: "a name that a workload does not know",
+        explanation: "\
+The function of a workload uses a name that is no variable of it, nothing around it and no builtin. A size that a run sets is a
+parameter: write it into the signature, `def w(rows: DenseDyn)`. Others have to be defined before the workload is compiled.",
+    },
 ];
 
 /// What schedules, options and saved programs say.

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeVar
 
-from .dtypes import DType, f32
+from .dtypes import f32
 
 if TYPE_CHECKING:
-    from .kernels.annotations import Tile, View
+    from ._static import DType, Tile, View
 
     Number = int | float
     Value = TypeVar("Value", Tile, int, float)

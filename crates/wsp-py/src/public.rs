@@ -1,0 +1,59 @@
+//! Public functions, whose errors carry the frames of their callers and none of the package.
+
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyString, PyTuple, PyType};
+
+/// A function of the package that people call. It has no frame of its own, so that what it takes out of the traceback of an error stays out. It lives as
+/// long as the package, or a loop: nothing in it leads back to it, and the collector of cycles does not look.
+#[pyclass(dict, frozen, module = "pto_wsp._core")]
+pub(crate) struct Public {
+    function: Py<PyAny>,
+    trim: Py<PyAny>,
+}
+
+#[pymethods]
+impl Public {
+    /// Calls `function`; what it raises is given to `trim` first.
+    #[new]
+    fn new(function: Py<PyAny>, trim: Py<PyAny>) -> Public {
+        Public { function, trim }
+    }
+
+    #[pyo3(signature = (*args, **named))]
+    fn __call__(
+        &self,
+        py: Python<'_>,
+        args: &Bound<'_, PyTuple>,
+        named: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Py<PyAny>> {
+        self.function.call(py, args, named).map_err(|raised| {
+            let value = raised.into_value(py);
+            match self.trim.call1(py, (&value,)) {
+                // What is raised again has the traceback that the value has now.
+                Ok(_) => PyErr::from_value(value.into_bound(py).into_any()),
+                Err(fault) => fault,
+            }
+        })
+    }
+
+    /// The function as a method of `object`.
+    fn __get__<'py>(
+        slf: Bound<'py, Self>,
+        object: Option<Bound<'py, PyAny>>,
+        _kind: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        static METHOD: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+        let Some(object) = object.filter(|object| !object.is_none()) else { return Ok(slf.into_any()) };
+        METHOD.import(slf.py(), "types", "MethodType")?.call1((slf, object))
+    }
+
+    /// Its name, by which it is pickled.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+        Ok(self.function.getattr(py, "__qualname__")?.into_bound(py).cast_into()?)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(self.function.bind(py).repr()?.to_string())
+    }
+}

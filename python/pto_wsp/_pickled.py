@@ -1,0 +1,43 @@
+"""Workloads and kernels are pickled by the qualified name of their function, whose module is imported."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import TYPE_CHECKING, Any
+
+from ._raise import compile_error
+
+if TYPE_CHECKING:
+    from .workload import Workload
+
+
+def named(module: str, qualname: str) -> Any:
+    """What stands under a qualified name in a module. Errors: those of imports, `AttributeError`."""
+    found: Any = importlib.import_module(module)
+    for part in qualname.split("."):
+        found = getattr(found, part)
+    return found
+
+
+def name_of(made: Any, what: str) -> tuple[str, str]:
+    """Module and qualified name of a function, by which it is found again. Errors: `CompileError` where it is
+    not.
+    """
+    module, qualname = made.__module__, made.__qualname__
+    found: Any = sys.modules.get(module)
+    for part in qualname.split("."):
+        found = getattr(found, part, None)
+    if found is None:
+        raise compile_error(
+            1223,
+            f"{what} `{made.__name__}` is not found as `{module}.{qualname}`",
+            notes="it is pickled by the name of its function, as functions are",
+            help="define it at the top of a module, under the name of its function",
+        )
+    return module, qualname
+
+
+def workload_of(module: str, qualname: str, kept: dict[str, Any]) -> Workload:
+    """The workload of a name, with what was bound and scheduled."""
+    return named(module, qualname)._copy(**kept)

@@ -1,0 +1,120 @@
+"""Mistakes that type checkers find, each at its line. It is read, and not run."""
+
+from __future__ import annotations
+
+import numpy as np
+from pto_wsp import (
+    Buffer,
+    DenseDyn,
+    Deps,
+    DispatchPolicy,
+    In,
+    Out,
+    P,
+    Ragged,
+    ReadyPolicy,
+    Scalar,
+    Table,
+    TaskWindow,
+    Tensor,
+    Tile,
+    errors,
+    f16,
+    f32,
+    i64,
+    kernel,
+    load,
+    pto,
+    python_kernel,
+    tensor,
+    tile,
+    workload,
+)
+
+X = tensor(("rows", 64), f32)
+Y = tensor(("rows", 64), f32)
+Z = tensor(("rows", 64), f16)
+A = tensor(("rows", 64), f31)  # mistake
+B = tensor(("rows", 0.5), f32)  # mistake
+C = Buffer((4, 4), dtpe=f32)  # mistake
+
+
+def twice(t: Tile) -> Tile:
+    return t * 2.0
+
+
+@kernel(unit="vektor")  # mistake
+def odd(x: In, y: Out) -> None:
+    pto.store(y, pto.load(x))
+
+
+@kernel
+def scale(x: In[f32], y: Out, n: Scalar) -> None:
+    t = pto.load(x, shap=(64, 64))  # mistake
+    t = pto.rowsun(t)  # mistake
+    t = pto.cast(t, 32)  # mistake
+    t = twice(x)  # mistake
+    pto.store(y)  # mistake
+    rows = x.shpae[0]  # mistake
+    t = t.transposed()  # mistake
+    pto.store(t, y)  # mistake
+    pto.store(y, pto.full((rows, 64), "0"))  # mistake
+    y.shape.rows  # mistake
+
+
+@python_kernel
+def in_numpy(x: In, y: Out) -> None:
+    y[...] = x.maximum(axis=1)  # mistake
+
+
+def rows_of(tok: Ragged["rows"]) -> None:  # mistake
+    pass
+
+
+@workload
+def w(
+    rows: DenseDyn,
+    x: Tensor[f32, "rows", 64],
+    lens: Table[i64, "rows"],
+) -> None:
+    for i in P(P.ceil_div(rows, 64)):  # mistake
+        pass
+    for i in range(rows):  # mistake
+        pass
+    for i in P.sequence(rows):  # mistake
+        pass
+    for i in P(rows / 2):  # mistake
+        pass
+    for i, j, k in P(rows, 64):  # mistake
+        pass
+    for i in P(rows):
+        scale[i](X[tile(i)], Y[i], 1)  # mistake
+        scale[i](X[tile(i, 64)], Y[tile(i, 64)])  # mistake
+        scale[i](X[tile(i, 64)], Y[tile(i, 64)], k=3)  # mistake
+        scale[i](Z[tile(i, 64)], Y[tile(i, 64)], 3)  # mistake
+        scale[i](lens.length, Y[i], 3)  # mistake
+        in_numpy["a"](X[i], Y[i])  # mistake
+        in_numpy[i](3, x[i])  # mistake
+        in_numpy[i](X["rows"], x[i])  # mistake
+        with P.whenn(i > 0):  # mistake
+            pass
+
+
+scheduled = w.dispatch(DispatchPolicy.round_robin()).stream(2)  # mistake
+w.dispatch(Deps.infer_bytes_overlap())  # mistake
+w.task_graph(dep=Deps.infer_bytes_overlap())  # mistake
+w.task_graph(ready=ReadyPolicy.lifo())  # mistake
+w.task_graph(window=TaskWindow("8"))  # mistake
+w.dispatch(DispatchPolicy.affinity(lambda t: t.get()))  # mistake
+program = w.compile(num_thread=2)  # mistake
+program = w.compile(expand="hosts")  # mistake
+program = w.compile(enable_debug="yes")  # mistake
+program = load("decode.pto").program(kv_layout="NDH")  # mistake
+stats = program.exectue(X=np.zeros((4, 64)))  # mistake
+print(program.execute(X=1).num_task)  # mistake
+print(program.graph(X=1).edge)  # mistake
+program.execute_async(X=1).synchronise()  # mistake
+try:
+    pass
+except errors.ArgumentErr:  # mistake
+    pass
