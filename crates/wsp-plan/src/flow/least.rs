@@ -47,10 +47,7 @@ type Wanted = Vec<(WorkloadId, ChannelId)>;
 
 /// Depths of the smallest sum of which `wanting` says that no channel has to be deeper; the first in the order of channels where several have it. It
 /// tells the channels of which one has to be, in all depths that are nowhere smaller. None where that is none of them, or not known.
-fn search(
-    bindings: &Bindings,
-    wanting: &mut dyn FnMut(&Depths) -> Option<Wanted>,
-) -> Option<Depths> {
+fn search(bindings: &Bindings, wanting: &mut dyn FnMut(&Depths) -> Option<Wanted>) -> Option<Depths> {
     let none: Depths = bindings.depths().iter().map(|of| vec![0; of.len()]).collect();
     let mut open = vec![(0u64, none)];
     let mut seen = OrderedSet::new();
