@@ -12,6 +12,9 @@ use wsp_ordered::OrderedSet;
 /// Depths by workload.
 type Depths = Vec<Vec<u32>>;
 
+/// Channels of which one has to be deeper.
+type Wanted = Vec<(WorkloadId, ChannelId)>;
+
 /// Depths of the smallest sum with which every process ends. None where no depths help, or the search takes too many looks.
 ///
 /// In a deadlock each process waits for a token, or for a slot of a full channel. With other depths that are equal at all these full channels,
@@ -44,10 +47,7 @@ pub(super) fn throughput(
 
 /// Depths of the smallest sum of which `wanting` says that no channel has to be deeper; the first in the order of channels where several have it. It
 /// tells the channels of which one has to be, in all depths that are nowhere smaller. None where that is none of them, or not known.
-fn search(
-    bindings: &Bindings,
-    wanting: &mut dyn FnMut(&Depths) -> Option<Vec<(WorkloadId, ChannelId)>>,
-) -> Option<Depths> {
+fn search(bindings: &Bindings, wanting: &mut dyn FnMut(&Depths) -> Option<Wanted>) -> Option<Depths> {
     let none: Depths = bindings.depths().iter().map(|of| vec![0; of.len()]).collect();
     let mut open = vec![(0u64, none)];
     let mut seen = OrderedSet::new();
