@@ -47,7 +47,7 @@ fn processes(module: &WorkloadModule) -> Vec<Process> {
 }
 
 /// The process that sends to a channel, or consumes from it.
-fn end<'p>(processes: &'p [Process], channel: ChannelId, sends: bool) -> Option<&'p str> {
+fn end(processes: &[Process], channel: ChannelId, sends: bool) -> Option<&str> {
     let uses = |process: &&Process| {
         let mut found = false;
         each_node(&process.body, &mut |node| {
