@@ -8,7 +8,7 @@ use super::measure::{Moment, Span};
 use super::ours::text;
 use super::table::Row;
 use crossbeam_channel::bounded;
-use pto_wsp::{Args, Prepared, RunOptions, Source};
+use pto_wsp::{Args, Program, RunOptions, Source};
 use std::thread;
 
 /// Tokens that a channel holds.
@@ -25,14 +25,13 @@ pub(super) fn rows(plan: &Plan, mut emit: impl FnMut(Row)) -> Result<(), String>
     let tokens = plan.stream_tasks.min(1_000_000) / 10;
     for depth in DEPTHS {
         for threads in [1, 2] {
-            let mut ours =
-                [prepared(depth, tokens, threads, false)?, prepared(depth, tokens, threads, true)?];
+            let ours = [program(depth, tokens, false)?, program(depth, tokens, true)?];
             let mut spans = [Vec::new(), Vec::new(), Vec::new()];
             for repeat in 0..=plan.repeats * plan.rounds {
                 for (way, spans) in spans.iter_mut().enumerate() {
                     let start = Moment::now();
-                    match ours.get_mut(way) {
-                        Some(program) => once(program, tokens, way == 1)?,
+                    match ours.get(way) {
+                        Some(program) => once(program, tokens, threads, way == 1)?,
                         None => crossbeam(depth, tokens, threads)?,
                     }
                     if repeat > 0 {
@@ -57,8 +56,8 @@ pub(super) fn rows(plan: &Plan, mut emit: impl FnMut(Row)) -> Result<(), String>
     Ok(())
 }
 
-/// Two processes with a channel between them, ready to run.
-fn prepared(depth: u32, tokens: u32, threads: u32, has_tasks: bool) -> Result<Prepared, String> {
+/// Two processes with a channel between them.
+fn program(depth: u32, tokens: u32, has_tasks: bool) -> Result<Program, String> {
     let [put, take] = if has_tasks { ["put(ring[s], i);", "take(ring[s], sum);"] } else { [""; 2] };
     let source = format!(
         "tensor ring: f64[{depth}]; tensor sum: f64[1]; kernel put(out a, i); kernel take(in a, inout sum); kernel zero(out sum);
@@ -70,13 +69,13 @@ fn prepared(depth: u32, tokens: u32, threads: u32, has_tasks: bool) -> Result<Pr
         .kernel("put", |a: &mut [f64], i: i64| a[0] = i as f64)
         .kernel("take", |a: &[f64], sum: &mut [f64]| sum[0] += a[0])
         .kernel("zero", |sum: &mut [f64]| sum[0] = 0.0);
-    let program = source.compile().map_err(text)?;
-    program.prepare(Args::new(), RunOptions { threads, ..RunOptions::default() }).map_err(text)
+    source.compile().map_err(text)
 }
 
-/// Runs the program, and looks whether all tokens came.
-fn once(program: &mut Prepared, tokens: u32, has_tasks: bool) -> Result<(), String> {
-    let outcome = program.run().map_err(text)?;
+/// Runs the program, and looks whether all tokens came. A prepared one would keep its tasks, and send no token the next time.
+fn once(program: &Program, tokens: u32, threads: u32, has_tasks: bool) -> Result<(), String> {
+    let options = RunOptions { threads, ..RunOptions::default() };
+    let outcome = program.execute(Args::new(), options).map_err(text)?;
     let tasks = 1 + if has_tasks { 2 * u64::from(tokens) } else { 0 };
     let sum = outcome.outputs["sum"].as_slice::<f64>().map(|sum| sum[0]);
     let expected = if has_tasks { sum_of(tokens) as f64 } else { 0.0 };
@@ -121,8 +120,7 @@ mod tests {
     fn every_token_arrives_in_each_way() {
         for threads in [1, 2] {
             for has_tasks in [false, true] {
-                let mut program = prepared(2, 1000, threads, has_tasks).unwrap();
-                (0..2).for_each(|_| once(&mut program, 1000, has_tasks).unwrap());
+                once(&program(2, 1000, has_tasks).unwrap(), 1000, threads, has_tasks).unwrap();
             }
             crossbeam(3, 1000, threads).unwrap();
         }

@@ -36,11 +36,13 @@ fn every_run_tells_what_went_through_channels() {
             assert_eq!((&channel["tokens"], &channel["depth"]), (&9.into(), &2.into()), "{more:?}");
             assert!((1..=2).contains(&channel["fullest"].as_u64().unwrap()), "{channel}");
         }
-        // Stages of 100 cycles: the first tile of each waits for the stage before.
+        // Every task takes 100 cycles.
         if at == 2 {
-            let waited = |name: &str| found.iter().map(|of| of[name].as_u64().unwrap()).collect::<Vec<_>>();
-            assert_eq!(found[0]["unit"], "cycles");
-            assert_eq!(waited("receiver_waited")[0], 100, "{found:?}");
+            let waited = |of: &Value| of["receiver_waited"].as_u64().unwrap();
+            assert!(
+                found.iter().all(|of| of["unit"] == "cycles" && waited(of) > 0 && waited(of) % 100 == 0),
+                "{found:?}"
+            );
         }
         // A trace says the same, and so does its report.
         for (form, is_json) in [("pftrace", false), ("json", true)] {

@@ -132,7 +132,7 @@ const CHECK: &[Row] = &[
     ("", "--target a2", "! ! ! . +"),
     ("", "--target cpu_sim", "= = = . ="),
     ("--target a2", "--set {set}", ". - - - -"),
-    ("", "--set {set}", "- - - - -"),
+    ("", "--set {set}", "- = = - -"),
     ("", "--kernels idle.pto", "- - - - -"),
     ("", "--devices 2", "- - - = ="),
     ("", "--cache kept", "- + + - -"),

@@ -4,7 +4,7 @@ use crate::workloads::{WIDE, program, report};
 use proptest::prelude::*;
 use wsp_backend::Expand;
 use wsp_core::ChannelFigures;
-use wsp_cpu::workload::{WorkloadInputs, WorkloadOptions};
+use wsp_cpu::workload::{KernelRegistry, WorkloadInputs, WorkloadOptions};
 use wsp_plan::ParamValue;
 use wsp_plan::workload::ChannelUse;
 
@@ -234,4 +234,32 @@ fn runs_on_threads_and_aicpus_see_the_tokens_of_virtual_time() {
     let without =
         program(&text).execute(&inputs(&[]), &WIDE).unwrap_or_else(|found| panic!("{}", report(&found)));
     assert_eq!(without.channels, []);
+}
+
+#[test]
+fn slots_that_tasks_compute_are_known_when_channels_are_looked_at() {
+    // The tasks themselves say how many tokens come: 3 in the first run of the pipeline, 2 and 1 in those after it.
+    let text = "tensor x: f64[4]; tensor ring: f64[2]; slot left = 3;
+        kernel step(inout x, inout left); kernel put(in x, out a); kernel take(in a);
+        workload main { channel c[2]; while left > 0 max 9 {
+            pipeline {
+                process p { parallel for i in 0..left { send c as s { put(x, ring[s]); } } close c; }
+                process q { consume all c as s { take(ring[s]); } }
+            }
+            step(x, left);
+        } }";
+    let mut kernels = KernelRegistry::new();
+    let step = |_: &mut [f64], left: &mut [i64]| left[0] -= 1;
+    kernels.register_typed("step", step).expect("the first of its name");
+    kernels.register_typed("put", |x: &[f64], a: &mut [f64]| a[0] = x[0]).expect("the first of its name");
+    kernels.register_typed("take", |_: &[f64]| ()).expect("the first of its name");
+    for (aicpus, threads) in [(0, 1), (0, 3), (1, 2), (3, 2)] {
+        let program =
+            program(text).with_kernels(kernels.clone()).unwrap_or_else(|found| panic!("{}", report(&found)));
+        let options = WorkloadOptions { aicpus, threads, trace: true, ..WIDE };
+        let ran =
+            program.execute(&inputs(&[]), &options).unwrap_or_else(|found| panic!("{}", report(&found)));
+        let [channel] = &ran.channels[..] else { panic!("{aicpus} AICPUs: {:?}", ran.channels) };
+        assert_eq!(channel.figures.tokens, 6, "{aicpus} AICPUs, {threads} threads");
+    }
 }

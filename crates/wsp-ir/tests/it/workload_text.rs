@@ -265,3 +265,22 @@ fn what_nests_too_deeply_is_refused_at_any_depth() {
         }
     }
 }
+
+#[test]
+fn a_mistake_in_a_pipeline_is_told_of_once() {
+    let rest = "process p { send c as s { } } process q { consume c as s { } } } }";
+    for head in [
+        "replicate w in 0.3",
+        "replicate w of 0..3",
+        "process { } ",
+        "process r [",
+        "proces r { }",
+        "connect p.out -> q.in [2];",
+        "connect p to q [2];",
+    ] {
+        let text = format!("workload main {{ channel c[2]; pipeline {{ {head} {rest} workload other {{ }}");
+        let mut sources = SourceMap::default();
+        let (_, found) = text::parse("t.wsp", &text, &mut sources);
+        assert_eq!(found.len(), 1, "{head}: {found:#?}");
+    }
+}

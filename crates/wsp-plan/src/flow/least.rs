@@ -12,6 +12,9 @@ use wsp_ordered::OrderedSet;
 /// Depths by workload.
 type Depths = Vec<Vec<u32>>;
 
+/// Channels of which one has to be deeper.
+type Wanted = Vec<(WorkloadId, ChannelId)>;
+
 /// Depths of the smallest sum with which every process ends. None where no depths help, or the search takes too many looks.
 ///
 /// In a deadlock each process waits for a token, or for a slot of a full channel. With other depths that are equal at all these full channels,

@@ -106,8 +106,12 @@ pub fn flow(module: &WorkloadModule, set: &[(String, ParamValue)]) -> Option<Flo
     let is_determinate = is_determinate(&reduced);
     let least = if is_determinate { least::depths(&reduced, &bindings, &looks) } else { None };
     // What tasks cost is known where everything is.
-    let whole = bind(module, set, &OrderedMap::new()).ok().filter(|_| ended && is_determinate);
-    let throughput = whole.and_then(|bindings| least::throughput(module, &bindings, &counts, &looks));
+    let throughput = (ended && is_determinate).then(|| {
+        let module = skeleton::without_regions(module);
+        let bindings = bind(&module, set, &OrderedMap::new()).ok()?;
+        least::throughput(&module, &bindings, &counts, &looks)
+    });
+    let throughput = throughput.flatten();
     for pipeline in &mut found.pipelines {
         for channel in &mut pipeline.channels {
             let (workload, id) = (pipeline.workload, channel.channel);

@@ -4,7 +4,7 @@ use crate::ParamValue;
 use wsp_core::{ParamId, SlotId, TableId, VarId};
 use wsp_diag::Span;
 use wsp_ir::workload::{
-    Arm, AxisKind, Block, IntExpr, IntExprKind, Iteration, Node, NodeKind, ParamSource, Process,
+    ArgValue, Arm, AxisKind, Block, IntExpr, IntExprKind, Iteration, Node, NodeKind, ParamSource, Process,
     WorkloadModule,
 };
 
@@ -38,6 +38,25 @@ pub(super) fn skeleton(
     let undecided = reducer.undecided;
     unset.fill(&mut reduced);
     (reduced, undecided)
+}
+
+/// The module with tasks that access all of their tensors: whatever the depths are, slots are within bounds.
+pub(super) fn without_regions(module: &WorkloadModule) -> WorkloadModule {
+    fn widen(block: &mut Block) {
+        for node in block {
+            if let NodeKind::Task(task) = &mut node.kind {
+                for arg in &mut task.args {
+                    if let ArgValue::Access(access) = &mut arg.value {
+                        access.ranges.clear();
+                    }
+                }
+            }
+            node.kind.bodies_mut().into_iter().for_each(widen);
+        }
+    }
+    let mut module = module.clone();
+    module.workloads.iter_mut().for_each(|workload| widen(&mut workload.body));
+    module
 }
 
 /// Of each workload whether it has a pipeline, those that it calls included.

@@ -337,8 +337,8 @@ fn depths_for_the_throughput_of_any_are_those_of_brute_force() {
 
 #[test]
 fn two_slots_overlap_a_stage_with_the_next() {
-    let source = "param n = 4; kernel load() cost 10; kernel work() cost 30; workload main { channel c[1]; pipeline {
-        process p { parallel for i in 0..n { send c as s { load(); } } } process q { parallel for i in 0..n { consume c as s { work(); } } } } }";
+    let source = "param n = 4; tensor ring: f32[1, 8]; kernel load(out a) cost 10; kernel work(in a) cost 30; workload main { channel c[1]; pipeline {
+        process p { parallel for i in 0..n { send c as s { load(ring[s]); } } } process q { parallel for i in 0..n { consume c as s { work(ring[s]); } } } } }";
     let module = module(source);
     let lines = flow(&module, &[]).expect("a pipeline").lines(&module, |_| 1);
     assert_eq!(lines[1], "  c: n = 4 sent, n = 4 consumed, depth 1, at least 0, throughput from 2");

@@ -99,7 +99,7 @@ impl<'t> Parser<'t> {
         let open = self.bump();
         let (mut processes, mut ends) = (Vec::new(), Vec::new());
         loop {
-            match self.tok() {
+            let parsed = match self.tok() {
                 Tok::RBrace => {
                     self.bump();
                     self.unused_ends(&ends);
@@ -108,23 +108,24 @@ impl<'t> Parser<'t> {
                 Tok::Eof => return Err(self.unclosed_block(open)),
                 Tok::Semi => {
                     self.bump();
+                    Ok(())
                 }
-                _ if self.at_word("process") => processes.push(self.process(&mut ends)?),
+                _ if self.at_word("process") => self.process(&mut ends).map(|found| processes.push(found)),
                 _ if self.at_word("replicate") => self.replicate("process", &mut |p| {
                     processes.push(p.process(&mut ends)?);
                     Ok(())
-                })?,
-                _ if self.at_word("connect") => self.connect(&mut ends)?,
+                }),
+                _ if self.at_word("connect") => self.connect(&mut ends),
                 _ => {
                     let help = "a pipeline holds processes only: `process load { … }`";
-                    self.unexpected_help(
-                        codes::EXPECTED_TOKEN,
-                        "`process`, `replicate`, `connect` or `}`",
-                        help,
-                    );
-                    self.recover_blocks();
-                    return Ok(NodeKind::Pipeline { processes });
+                    let expected = "`process`, `replicate`, `connect` or `}`";
+                    Err(self.unexpected_help(codes::EXPECTED_TOKEN, expected, help))
                 }
+            };
+            // What follows a broken head is not looked at: most of it would be wrong for the same reason.
+            if parsed.is_err() {
+                self.recover_blocks();
+                return Ok(NodeKind::Pipeline { processes });
             }
         }
     }

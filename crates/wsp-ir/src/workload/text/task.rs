@@ -73,6 +73,10 @@ impl<'t> Parser<'t> {
         }
         let help = match did_you_mean(name, self.scope.labels.keys().copied()) {
             Some(meant) => format!("did you mean `{meant}`?"),
+            None if name == "close" => "no parentheses stand around a channel: `close c;`".to_owned(),
+            None if matches!(name, "send" | "consume") => {
+                format!("no parentheses stand around a channel: `{name} c as s {{ … }}`")
+            }
             None => format!("label the task that comes first: `let {} = k(…);`", shorten(name)),
         };
         Err(self.report(diagnostic.help(help)))
