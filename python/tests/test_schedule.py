@@ -136,12 +136,12 @@ def test_the_second_sample_of_document_003_runs_as_printed():
         (lambda w: w.timing(TimingPolicy.batched(4)), ["timing(batched(4));"]),
         (lambda w: w.spatial_map(grid=(4, 2)), ["spatial_map(4, 2);"]),
         (
-            lambda w: w.spatial_map(grid=(4, 2)).layout("kv", ["x", "replicate"], pending=["y"]),
-            ["layout(kv, [shard(x), replicate], pending(y));"],
+            lambda w: w.spatial_map(grid=(4, 2)).layout("X", ["x", "replicate"], pending=["y"]),
+            ["layout(X, [shard(x), replicate], pending(y));"],
         ),
         (
-            lambda w: w.spatial_map(grid=(4, 2)).relayout("kv", ["replicate", "y"]),
-            ["relayout(kv, [replicate, shard(y)]);"],
+            lambda w: w.spatial_map(grid=(4, 2)).relayout("X", ["replicate", "y"]),
+            ["relayout(X, [replicate, shard(y)]);"],
         ),
     ],
 )

@@ -1,7 +1,7 @@
 //! What a run gave, whatever kind of program it was of.
 
 use crate::own::{self, LaunchOutcome};
-use wsp_backend::{AicpuOutcome, KernelStats, Outcome, Unwritten};
+use wsp_backend::{AicpuOutcome, GridStats, KernelStats, Outcome, Unwritten};
 use wsp_diag::Diagnostic;
 use wsp_plan::Arrays;
 
@@ -21,7 +21,7 @@ pub(crate) struct Ran {
     pub(crate) threads: u32,
     /// Values of sizes.
     pub(crate) params: Vec<(String, i64)>,
-    /// What the target does with each directive of the schedule.
+    /// What the target does with each directive of the schedule, and what the tiles of its grid have had.
     pub(crate) schedule: Vec<String>,
     /// Counts of the runtime; only the number of tasks where the backend has no others.
     pub(crate) runtime: wsp_runtime::Stats,
@@ -32,6 +32,7 @@ pub(crate) struct Ran {
 impl From<Outcome> for Ran {
     fn from(outcome: Outcome) -> Ran {
         let Outcome { outputs, unwritten, stats, notes, workload, own, .. } = outcome;
+        let grid = stats.grid;
         let common = Ran {
             outputs,
             unwritten,
@@ -44,7 +45,9 @@ impl From<Outcome> for Ran {
             runtime: wsp_runtime::Stats { tasks: stats.tasks, ..wsp_runtime::Stats::default() },
             aicpus: workload.aicpus,
         };
-        own::ran(own, common)
+        let mut ran = own::ran(own, common);
+        ran.schedule.extend(grid.iter().flat_map(GridStats::lines));
+        ran
     }
 }
 
@@ -59,7 +62,7 @@ impl From<LaunchOutcome> for Ran {
             run_ns: stats.times.run,
             threads: stats.threads,
             params: Vec::new(),
-            schedule: Vec::new(),
+            schedule: stats.grid.iter().flat_map(GridStats::lines).collect(),
             runtime: stats.runtime,
             aicpus,
         }

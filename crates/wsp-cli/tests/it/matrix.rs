@@ -296,7 +296,7 @@ struct Row {
     cells: [Cell; 4],
 }
 
-const ROW: [Row; 16] = [
+const ROW: [Row; 17] = [
     Row { name: "trace", cells: [Runs(traced), Runs(traced), Runs(traced), Runs(traced)] },
     Row { name: "virtual time", cells: [Runs(simulated), Runs(simulated), Runs(simulated), Runs(simulated)] },
     Row { name: "`graph`", cells: [Runs(listed), Runs(listed), Runs(listed), Runs(listed)] },
@@ -342,6 +342,15 @@ const ROW: [Row; 16] = [
     Row { name: "pools", cells: [Runs(pools), Runs(pools), Runs(pools), Runs(cores)] },
     Row { name: "priority", cells: [Runs(priority), Runs(priority), Runs(priority), Runs(|_| ranked())] },
     Row { name: "dispatch", cells: [Runs(placed), Runs(dispatch), Runs(dispatch), Runs(partition)] },
+    Row {
+        name: "grids and layouts",
+        cells: [
+            Runs(on_tiles),
+            Runs(on_tiles),
+            Runs(on_tiles),
+            Refused("WSP1403", |kind| scheduled(kind, "SPATIAL_MAP(3, 1)")),
+        ],
+    },
     Row {
         name: "a seed replays",
         cells: [Runs(seed), Runs(seed), Runs(seed), Refused("WSP1603", with_seed)],
@@ -851,6 +860,20 @@ fn placed(kind: Kind) {
 fn dispatch(kind: Kind) {
     assert_eq!(workers(kind, "dispatch(affinity(b / 2));", 3), [0, 0, 1, 1, 2, 2]);
     assert_eq!(workers(kind, "dispatch(round_robin);", 3), [0, 1, 2, 0, 1, 2]);
+}
+
+/// Tasks are for the tiles that have what they store, and the results have the same bits.
+fn on_tiles(kind: Kind) {
+    let schedule = match kind {
+        Spaces => "PTO_SPATIAL_MAP(3, 1) PTO_LAYOUT(y, PTO_SHARD(x)) PTO_LAYOUT(z, PTO_SHARD(x))",
+        Declared => "spatial_map((3, 1)); layout(y, [shard(x), replicate]);",
+        _ => "spatial_map((3, 1)); layout(y, [shard(x)]);",
+    };
+    let [with, without] =
+        [schedule, ""].map(|schedule| kind.program(schedule).execute(kind.args(), threads(2)).unwrap());
+    assert_eq!(with.outputs[kind.output()], without.outputs[kind.output()]);
+    assert_eq!(with.stats.grid.map(|grid| grid.tasks), Some(vec![kind.tasks() as u64 / 3; 3]));
+    assert_eq!(without.stats.grid, None);
 }
 
 /// A partition gives kernels the cores that it names.
