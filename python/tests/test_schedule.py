@@ -9,6 +9,7 @@ import re
 
 import pytest
 from declared import Declared, counted_methods, document, ir
+from misuse import copies, rows
 from pto_wsp import (
     Deps,
     DispatchPolicy,
@@ -504,3 +505,14 @@ def test_a_method_that_is_called_with_other_arguments_shows_its_own():
     with pytest.raises(errors.ScheduleError, match="wndow") as wrong:
         attention.task_graph(wndow=3)
     assert ".task_graph(deps, window, pools, ready, start, trace)" in wrong.value.help[0]
+
+
+def test_a_grid_of_tiles_changes_no_result_and_is_counted():
+    x, found = rows(96) * 3, []
+    for scheduled in (copies, copies.spatial_map(grid=(3, 1)).layout("Y", ["x", "replicate"])):
+        y = rows(96)
+        stats = scheduled.compile(num_threads=2).execute(X=x, Y=y)
+        found.append((y.tobytes(), stats.details["schedule"]))
+    (plain, _), (placed, lines) = found
+    assert plain == placed == x.tobytes()
+    assert "tiles (0, 0) to (2, 0): tasks 2, 2, 2" in lines

@@ -1,4 +1,4 @@
-//! Tiles of a kernel, as far as layouts go.
+//! Tiles of a kernel: what layouts make of them.
 
 use super::{AXES, AxisSet, join};
 use wsp_core::policy::LayoutDim;
