@@ -650,7 +650,7 @@ def priority_without_its_ready_policy() -> None:
 
 @CASES.add(errors.ScheduleError, "WSP0786", "spatial_map")
 def layout_without_a_grid() -> None:
-    copies.layout("x", ["y", "replicate"]).compile()  # here
+    copies.layout("X", ["y", "replicate"]).compile()  # here
 
 
 @CASES.add(errors.ScheduleError, "WSP0415", "pipeline_depth")

@@ -9,6 +9,7 @@ import re
 
 import pytest
 from declared import Declared, counted_methods, document, ir
+from misuse import copies, rows
 from pto_wsp import (
     Deps,
     DispatchPolicy,
@@ -138,12 +139,12 @@ def test_the_second_sample_of_document_003_runs_as_printed():
         (lambda w: w.timing(TimingPolicy.batched(4)), ["timing(batched(4));"]),
         (lambda w: w.spatial_map(grid=(4, 2)), ["spatial_map(4, 2);"]),
         (
-            lambda w: w.spatial_map(grid=(4, 2)).layout("kv", ["x", "replicate"], pending=["y"]),
-            ["layout(kv, [shard(x), replicate], pending(y));"],
+            lambda w: w.spatial_map(grid=(4, 2)).layout("X", ["x", "replicate"], pending=["y"]),
+            ["layout(X, [shard(x), replicate], pending(y));"],
         ),
         (
-            lambda w: w.spatial_map(grid=(4, 2)).relayout("kv", ["replicate", "y"]),
-            ["relayout(kv, [replicate, shard(y)]);"],
+            lambda w: w.spatial_map(grid=(4, 2)).relayout("X", ["replicate", "y"]),
+            ["relayout(X, [replicate, shard(y)]);"],
         ),
     ],
 )
@@ -506,3 +507,14 @@ def test_a_method_that_is_called_with_other_arguments_shows_its_own():
     with pytest.raises(errors.ScheduleError, match="wndow") as wrong:
         attention.task_graph(wndow=3)
     assert ".task_graph(deps, window, pools, ready, start, trace)" in wrong.value.help[0]
+
+
+def test_a_grid_of_tiles_changes_no_result_and_is_counted():
+    x, found = rows(96) * 3, []
+    for scheduled in (copies, copies.spatial_map(grid=(3, 1)).layout("Y", ["x", "replicate"])):
+        y = rows(96)
+        stats = scheduled.compile(num_threads=2).execute(X=x, Y=y)
+        found.append((y.tobytes(), stats.details["schedule"]))
+    (plain, _), (placed, lines) = found
+    assert plain == placed == x.tobytes()
+    assert "tiles (0, 0) to (2, 0): tasks 2, 2, 2" in lines

@@ -42,8 +42,8 @@ pub use wsp_ir::workload::build::{
 };
 pub use wsp_ir::workload::text::{parse, print};
 pub use wsp_ir::workload::{
-    Deps, ExecPool, Gate, GateScope, PoolSizes, Ready, Start, Timing, Trace, Window, WindowMode,
-    WorkloadModule, verify::VerifiedWorkload,
+    Deps, ExecPool, Gate, GateScope, LayoutDim, MeshAxis, PoolSizes, Ready, Start, Timing, Trace, Window,
+    WindowMode, WorkloadModule, verify::VerifiedWorkload,
 };
 pub use wsp_plan::ViewKernelSource;
 pub use wsp_plan::workload::{FirstReads, WorkloadPlan};

@@ -131,6 +131,9 @@ pub struct Stats {
     pub grid: Option<GridStats>,
 }
 
+/// Most tiles whose tasks are printed one by one.
+const MOST_TILES_LISTED: usize = 256;
+
 /// Tasks by tile.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct GridStats {
@@ -145,8 +148,14 @@ pub struct GridStats {
 }
 
 impl GridStats {
-    /// A line for each row of tiles, and for each relayout.
+    /// A line for each row of tiles, of many one for all, and one for each relayout.
     pub fn lines(&self) -> Vec<String> {
+        if self.tasks.len() > MOST_TILES_LISTED {
+            let some = self.tasks.iter().filter(|tasks| **tasks > 0).count();
+            let most = self.tasks.iter().max().copied().unwrap_or(0);
+            let all = format!("{} × {} tiles: {some} have tasks, at most {most}", self.x, self.y);
+            return std::iter::once(all).chain(self.moves.iter().cloned()).collect();
+        }
         let row = |(y, tasks): (usize, &[u64])| {
             let tasks: Vec<String> = tasks.iter().map(u64::to_string).collect();
             format!("tiles (0, {y}) to ({}, {y}): tasks {}", self.x.saturating_sub(1), tasks.join(", "))
@@ -233,4 +242,27 @@ pub fn unravel(mut at: u64, shape: &[u64]) -> Vec<u64> {
         at /= extent.max(&1);
     }
     index
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_tiles_are_listed_row_by_row_and_many_are_counted() {
+        let moves = vec!["relayout(y): all-gather over x".to_owned()];
+        let few = GridStats { x: 2, y: 2, tasks: vec![3, 0, 1, 2], moves };
+        assert_eq!(
+            few.lines(),
+            [
+                "tiles (0, 0) to (1, 0): tasks 3, 0",
+                "tiles (0, 1) to (1, 1): tasks 1, 2",
+                "relayout(y): all-gather over x"
+            ]
+        );
+        let mut tasks = vec![0; 300];
+        (tasks[7], tasks[299]) = (2, 5);
+        let many = GridStats { x: 300, y: 1, tasks, moves: Vec::new() };
+        assert_eq!(many.lines(), ["300 × 1 tiles: 2 have tasks, at most 5"]);
+    }
 }

@@ -183,6 +183,7 @@ impl Program {
         listing.edges = graph.edges().map(|(before, after)| (before.0, after.0)).collect();
         listing.tensors = plan.module.tensors.iter().map(|tensor| tensor.name.clone()).collect();
         listing.work = work;
+        listing.grid = prepared.kernels.tiles.as_ref().map(|grid| grid.listed(&tiles));
         listing.tiles = tiles;
         let accesses = accesses.unwrap_or_default();
         let units = kernels.iter().map(|of| cost::unit(&plan.module, of.func)).collect();

@@ -1,7 +1,7 @@
 //! What a run gave, whatever kind of program it was of.
 
 use crate::own::{self, LaunchOutcome};
-use wsp_backend::{AicpuOutcome, KernelStats, Outcome, Unwritten};
+use wsp_backend::{AicpuOutcome, GridStats, KernelStats, Outcome, Unwritten};
 use wsp_diag::Diagnostic;
 use wsp_plan::Arrays;
 use wsp_plan::workload::ChannelUse;
@@ -22,7 +22,7 @@ pub(crate) struct Ran {
     pub(crate) threads: u32,
     /// Values of sizes.
     pub(crate) params: Vec<(String, i64)>,
-    /// What the target does with each directive of the schedule.
+    /// What the target does with each directive of the schedule, and what the tiles of its grid have had.
     pub(crate) schedule: Vec<String>,
     /// Counts of the runtime; only the number of tasks where the backend has no others.
     pub(crate) runtime: wsp_runtime::Stats,
@@ -35,6 +35,7 @@ pub(crate) struct Ran {
 impl From<Outcome> for Ran {
     fn from(outcome: Outcome) -> Ran {
         let Outcome { outputs, unwritten, stats, notes, workload, own, .. } = outcome;
+        let grid = stats.grid;
         let common = Ran {
             outputs,
             unwritten,
@@ -48,7 +49,9 @@ impl From<Outcome> for Ran {
             aicpus: workload.aicpus,
             channels: workload.channels,
         };
-        own::ran(own, common)
+        let mut ran = own::ran(own, common);
+        ran.schedule.extend(grid.iter().flat_map(GridStats::lines));
+        ran
     }
 }
 
@@ -63,7 +66,7 @@ impl From<LaunchOutcome> for Ran {
             run_ns: stats.times.run,
             threads: stats.threads,
             params: Vec::new(),
-            schedule: Vec::new(),
+            schedule: stats.grid.iter().flat_map(GridStats::lines).collect(),
             runtime: stats.runtime,
             aicpus,
             channels: Vec::new(),

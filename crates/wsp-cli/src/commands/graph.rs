@@ -142,6 +142,7 @@ fn tell(
             sources,
             summary: Summary::of(graph),
             missed: listed.missed,
+            grid: listed.grid,
         };
         session.print(|| report.text(), || report.json(), &[]);
     }

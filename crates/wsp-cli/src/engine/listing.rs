@@ -2,7 +2,7 @@
 
 use super::program;
 use crate::graph::{Graph, GraphAccess, Missed};
-use wsp_backend::{Args, Detail, GraphListing, GraphOptions};
+use wsp_backend::{Args, Detail, GraphListing, GraphOptions, GridStats};
 use wsp_core::policy::Deps;
 use wsp_diag::Diagnostic;
 use wsp_kernel::{Engine, Mode};
@@ -21,6 +21,8 @@ pub struct Listed {
     pub deps: &'static str,
     /// Hazards that the edges do not order, if they were asked for.
     pub missed: Option<Missed>,
+    /// Tasks by tile, where the schedule has a grid.
+    pub grid: Vec<String>,
 }
 
 /// Lists the tasks of a plan and their dependences, which are found in one way or that of its own, in the detail that is asked for.
@@ -46,10 +48,11 @@ pub fn recorded(listing: GraphListing) -> Listed {
 fn listed(mut listing: GraphListing, deps: Deps, detail: Detail) -> Listed {
     let tensors = std::mem::take(&mut listing.tensors);
     let count = listing.missed_count;
+    let grid = listing.grid.iter().flat_map(GridStats::lines).collect();
     let (graph, accesses, missed) = Graph::of(listing);
     let task = |id: u32| format!("task {id} ({})", graph.kernel_of(id).name);
     let first = missed.first();
     let first = first.map_or(String::new(), |m| format!("{} before {}", task(m.earlier), task(m.later)));
     let missed = detail.missed.then_some(Missed { count, first });
-    Listed { missed, graph, accesses, tensors, deps: deps.word() }
+    Listed { missed, graph, accesses, tensors, deps: deps.word(), grid }
 }

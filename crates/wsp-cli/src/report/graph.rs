@@ -20,6 +20,8 @@ pub struct GraphReport {
     pub summary: Summary,
     /// With exact dependences: the hazards that have no edge.
     pub missed: Option<Missed>,
+    /// Tasks by tile, where the schedule has a grid.
+    pub grid: Vec<String>,
 }
 
 impl GraphReport {
@@ -41,6 +43,7 @@ impl GraphReport {
         } else {
             format!(", {} of them distinct", s.distinct_edges)
         };
+        lines.add_all("grid", &self.grid);
         lines.add("edges", &format!("{}{repeated} (deps = {})", s.edges, self.deps));
         lines.add("roots", &s.roots.to_string());
         lines.add("leaves", &s.leaves.to_string());
@@ -84,6 +87,7 @@ impl GraphReport {
             "kernels": s.kernels.iter().map(|k| json!({
                 "name": k.name, "unit": k.unit.word(), "tasks": k.tasks,
             })).collect::<Vec<_>>(),
+            "grid": self.grid,
             "missed": self.missed.as_ref().map(|m| json!({
                 "hazards": m.count, "first": (m.count > 0).then_some(&m.first),
             })),
@@ -128,6 +132,7 @@ mod tests {
             sources: Sources::default(),
             summary: Summary::of(&graph),
             missed,
+            grid: Vec::new(),
         }
     }
 

@@ -296,7 +296,7 @@ struct Row {
     cells: [Cell; 4],
 }
 
-const ROW: [Row; 16] = [
+const ROW: [Row; 17] = [
     Row { name: "trace", cells: [Runs(traced), Runs(traced), Runs(traced), Runs(traced)] },
     Row { name: "virtual time", cells: [Runs(simulated), Runs(simulated), Runs(simulated), Runs(simulated)] },
     Row { name: "`graph`", cells: [Runs(listed), Runs(listed), Runs(listed), Runs(listed)] },
@@ -343,6 +343,15 @@ const ROW: [Row; 16] = [
     Row { name: "priority", cells: [Runs(priority), Runs(priority), Runs(priority), Runs(|_| ranked())] },
     Row { name: "dispatch", cells: [Runs(placed), Runs(dispatch), Runs(dispatch), Runs(partition)] },
     Row {
+        name: "grids and layouts",
+        cells: [
+            Runs(on_tiles),
+            Runs(on_tiles),
+            Runs(on_tiles),
+            Refused("WSP1403", |kind| scheduled(kind, "SPATIAL_MAP(3, 1)")),
+        ],
+    },
+    Row {
         name: "a seed replays",
         cells: [Runs(seed), Runs(seed), Runs(seed), Refused("WSP1603", with_seed)],
     },
@@ -364,7 +373,7 @@ const PYTHON: Row = Row {
 };
 
 /// Cells that are refused. Fewer are better.
-const REFUSED: usize = 8;
+const REFUSED: usize = 9;
 
 fn cells() -> impl Iterator<Item = (&'static str, Kind, &'static Cell)> {
     let rows = ROW.iter().chain([&PYTHON]);
@@ -851,6 +860,21 @@ fn placed(kind: Kind) {
 fn dispatch(kind: Kind) {
     assert_eq!(workers(kind, "dispatch(affinity(b / 2));", 3), [0, 0, 1, 1, 2, 2]);
     assert_eq!(workers(kind, "dispatch(round_robin);", 3), [0, 1, 2, 0, 1, 2]);
+}
+
+/// Tasks are for the tiles that have what they store, and the results have the same bits.
+fn on_tiles(kind: Kind) {
+    let schedule = match kind {
+        Spaces => "PTO_SPATIAL_MAP(3, 1) PTO_LAYOUT(y, PTO_SHARD(x)) PTO_LAYOUT(z, PTO_SHARD(x))",
+        Declared => "spatial_map((3, 1)); layout(y, [shard(x), replicate]);",
+        _ => "spatial_map((3, 1)); layout(y, [shard(x)]);",
+    };
+    let [with, without] =
+        [schedule, ""].map(|schedule| kind.program(schedule).execute(kind.args(), threads(2)).unwrap());
+    let bytes = |outcome: &Outcome| outcome.outputs[kind.output()].bytes().to_vec();
+    assert_eq!(bytes(&with), bytes(&without));
+    assert_eq!(with.stats.grid.map(|grid| grid.tasks), Some(vec![kind.tasks() as u64 / 3; 3]));
+    assert_eq!(without.stats.grid, None);
 }
 
 /// A partition gives kernels the cores that it names.

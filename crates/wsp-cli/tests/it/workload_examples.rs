@@ -45,7 +45,8 @@ fn a_llama_layer_over_a_grid_of_tiles_has_the_bits_of_one_without() {
     let folder = tempfile::tempdir().unwrap();
     let layer = "examples/llama_layer/layer.wsp";
     let ways = [&["--threads", "2"][..], &["--threads", "1", "--schedule", "sharded"]];
-    let more = [&["--threads", "3", "--schedule", "sharded"][..], &["--sequential", "--schedule", "sharded"]];
+    let more =
+        [&["--threads", "3", "--schedule", "sharded"][..], &["--threads", "8", "--schedule", "sharded"]];
     let results: Vec<Vec<u8>> = ways
         .into_iter()
         .chain(more)

@@ -1,6 +1,6 @@
 //! Workloads whose tasks AICPUs generate: the same bits as a sequential run, whoever expands, whatever the windows.
 
-use crate::workloads::random::{schedule, source, statement};
+use crate::workloads::random::{schedule, source, statement, without_grid};
 use crate::workloads::{outputs, program, report};
 use proptest::prelude::*;
 use wsp_backend::Detail;
@@ -73,7 +73,7 @@ proptest! {
         aicpus in 1..=16u16,
         seed in 0..4u64,
     ) {
-        let text = source(&statements, &schedule);
+        let text = source(&statements, &without_grid(&schedule));
         let options = WorkloadOptions { aicpus, threads: threads.max(1), seed, ..WorkloadOptions::default() };
         let expected = outputs(&text, &WorkloadOptions { sequential: true, ..WorkloadOptions::default() });
         for expand in [Expand::Bytecode, Expand::Host] {
@@ -88,7 +88,7 @@ proptest! {
         (schedule, threads) in schedule(WINDOWS),
         aicpus in 1..=16u16,
     ) {
-        let text = source(&statements, &schedule);
+        let text = source(&statements, &without_grid(&schedule));
         let options =
             WorkloadOptions { aicpus, threads: threads.max(1), trace: true, ..WorkloadOptions::default() };
         respects_the_graph(&text, &run(&text, &options))?;

@@ -2,7 +2,7 @@
 
 use crate::randomised::cases;
 use crate::workloads::order::{Life, Order, started};
-use crate::workloads::random::{Statement, schedule, source, statement};
+use crate::workloads::random::{Statement, schedule, source, statement, without_grid};
 use crate::workloads::{outputs, program, report};
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
@@ -140,6 +140,7 @@ fn random_workloads_on_threads_and_in_virtual_time_keep_bits_and_order() {
 #[test]
 fn random_workloads_on_aicpus_keep_bits_and_order() {
     with_random_workloads(&[8, 9, 40, 8192], 60, |text, threads, aicpus| {
+        let text = &without_grid(text);
         let order = Order::of(text);
         for (aicpus, threads, seed) in [(aicpus, threads.max(1), 0), (aicpus, 1, 7), (1, 1, 0)] {
             let options =

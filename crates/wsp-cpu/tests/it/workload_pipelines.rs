@@ -1,6 +1,6 @@
 //! Pipelines run: the bits of a loop without stages under every schedule, stages that overlap, deadlocks that are reported.
 
-use crate::workloads::random::schedule;
+use crate::workloads::random::{schedule, without_grid};
 use crate::workloads::{WIDE, outputs, program, report, run_error};
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -77,8 +77,10 @@ proptest! {
 
     #[test]
     fn every_schedule_gives_the_bits_of_the_sequential_run((schedule, threads) in schedule(WINDOWS), seed in 0..4u64) {
-        // A pipeline has no loops over these axes.
-        let text = pipelined(&schedule.replace("nz", "row").replace("tok", "row"));
+        // A pipeline has no loops over these axes, and other tensors.
+        let grid = ["", "spatial_map((3, 2));"][seed as usize % 2];
+        let schedule = without_grid(&schedule).replace("nz", "row").replace("tok", "row");
+        let text = pipelined(&format!("{schedule} {grid}"));
         let options = WorkloadOptions { threads, seed, ..WorkloadOptions::default() };
         let expected = outputs(&text, &WorkloadOptions { sequential: true, ..options.clone() });
         prop_assert_eq!(outputs(&text, &options), expected, "{}", text);

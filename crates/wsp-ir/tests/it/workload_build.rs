@@ -9,8 +9,8 @@ use wsp_ir::workload::build::{
     round_robin, sized, static_partition, work_steal,
 };
 use wsp_ir::workload::{
-    Deps, ExecPool, GateScope, PoolSizes, Ready, Start, Timing, Trace, Window, WindowMode, WorkloadModule,
-    text,
+    Deps, ExecPool, GateScope, LayoutDim, MeshAxis, PoolSizes, Ready, Start, Timing, Trace, Window,
+    WindowMode, WorkloadModule, text,
 };
 
 fn parse(text: &str) -> WorkloadModule {
@@ -151,7 +151,10 @@ fn every_construct_is_the_same_in_rust_and_in_text() {
         s.dispatch(work_steal()).core_groups(2).timing(Timing::Immediate).ready(Ready::WorkSteal);
     });
     m.schedule_named("grid", |s| {
-        s.spatial_map(4, 2).timing(Timing::Batched(3));
+        let (along_x, along_y) = (LayoutDim::Shard(MeshAxis::X), LayoutDim::Shard(MeshAxis::Y));
+        s.spatial_map(4, 2).layout("x", &[along_x, LayoutDim::Replicate]);
+        s.layout_pending("y", &[along_x, LayoutDim::Replicate, LayoutDim::Replicate], &[MeshAxis::Y]);
+        s.relayout("y", &[LayoutDim::Replicate, LayoutDim::Replicate, along_y]).timing(Timing::Batched(3));
     });
     assert_eq!(said(&finish(m)), said(&parse(include_str!("workload_text/built.wsp"))));
 }

@@ -2,7 +2,8 @@
 //!
 //! A dimension counts as sharded where a task reaches past the part of one tile. What lies within one part is whole, wherever that is.
 
-use super::{AxisSet, Differ, join};
+use super::tile::{ENDED, Tile, Tiles, got, later, merge};
+use super::{AXES, AxisSet, Differ, join};
 use crate::walk;
 use wsp_core::limits::MAX_RANK;
 use wsp_core::policy::{LayoutDim, MeshAxis};
@@ -12,6 +13,7 @@ use wsp_ir::{
     BinaryTileOp, Block, Const, Expr, ExprKind, Function, Operand, Part, Place, ReduceOp, Stmt, StmtKind,
     TileOp, TileUse, UnaryTileOp,
 };
+use wsp_ordered::OrderedSet;
 
 /// A tensor as one task reaches it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -51,18 +53,6 @@ pub(super) enum Fault {
     PendingTile { span: Span, word: &'static str, axis: MeshAxis, split: Span, contracted: Option<TensorId> },
 }
 
-/// A tile of a kernel.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-struct Tile {
-    rows: LayoutDim,
-    cols: LayoutDim,
-    pending: AxisSet,
-    /// Axes that a loop goes along: it has parts of several tiles in turn.
-    turns: AxisSet,
-    /// The tensor that it comes from.
-    of: Option<TensorId>,
-}
-
 type Checked<T> = Result<T, Fault>;
 
 /// The sums that a kernel leaves pending.
@@ -70,7 +60,8 @@ type Checked<T> = Result<T, Fault>;
 /// # Errors
 /// The first operation that reads what no tile has.
 pub(super) fn analyse(func: &Function, reached: &dyn Reached) -> Checked<Vec<Left>> {
-    let mut walk = Walk { reached, splits: [None; 2], left: Vec::new() };
+    let mut walk =
+        Walk { reached, splits: [None; 2], left: Vec::new(), depth: 0, varies: vec![0; func.locals.len()] };
     let mut tiles = vec![None; func.locals.len()];
     walk.block(&func.body, &mut tiles)?;
     Ok(walk.left)
@@ -81,10 +72,11 @@ struct Walk<'a> {
     /// Where a sum was split first over each axis, and the tensor whose dimension it was.
     splits: [Option<(Span, Option<TensorId>)>; 2],
     left: Vec<Left>,
+    /// Loops around; where very many are, the innermost count as one.
+    depth: u8,
+    /// By variable: the depth of the innermost loop that a number changes with, 0 for none.
+    varies: Vec<u8>,
 }
-
-/// Tiles by their variables; none where there is nothing yet, or zeros only.
-type Tiles = Vec<Option<Tile>>;
 
 impl Walk<'_> {
     fn block(&mut self, block: &Block, tiles: &mut Tiles) -> Checked<()> {
@@ -101,8 +93,13 @@ impl Walk<'_> {
         wrong.map_or(Ok(()), Err)?;
         match &stmt.kind {
             StmtKind::Tile(op) => self.op(op, stmt.span, tiles),
-            StmtKind::Let { local, .. } => {
+            StmtKind::Let { local, init } => {
                 tiles[local.index()] = None;
+                self.varies[local.index()] = init.as_ref().map_or(0, |init| self.loop_of(init));
+                Ok(())
+            }
+            StmtKind::Assign { local, .. } => {
+                self.varies[local.index()] = self.depth;
                 Ok(())
             }
             StmtKind::If { then, otherwise, .. } => {
@@ -112,24 +109,39 @@ impl Walk<'_> {
                 merge(tiles, &other);
                 Ok(())
             }
-            StmtKind::For { body, .. } => self.repeated(&[body], tiles),
-            StmtKind::While { body, step, .. } => self.repeated(&[body, step], tiles),
+            StmtKind::For { var, body, .. } => self.repeated(Some(*var), &[body], tiles),
+            StmtKind::While { body, step, .. } => self.repeated(None, &[body, step], tiles),
             _ => Ok(()),
         }
     }
 
     /// A loop: as often as something changes.
-    fn repeated(&mut self, blocks: &[&Block], tiles: &mut Tiles) -> Checked<()> {
-        // A tile can change five times at most: its two dimensions once each, its sets by two axes, its tensor once.
-        for _ in 0..=5 * tiles.len() {
+    fn repeated(&mut self, var: Option<LocalId>, blocks: &[&Block], tiles: &mut Tiles) -> Checked<()> {
+        let outside = self.depth;
+        self.depth = outside.saturating_add(1).min(ENDED - 1);
+        if let Some(var) = var {
+            self.varies[var.index()] = self.depth;
+        }
+        // A tile can change seven times at most: its two dimensions and its tensor once each, its sets by two axes.
+        for _ in 0..=7 * tiles.len() {
             let before = tiles.clone();
             blocks.iter().try_for_each(|block| self.block(block, tiles))?;
+            let turns = tiles.iter_mut().flatten().flat_map(|tile| &mut tile.turns);
+            turns.filter(|turn| **turn >= self.depth).for_each(|turn| *turn = ENDED);
             merge(tiles, &before);
             if *tiles == before {
                 break;
             }
         }
+        self.depth = outside;
         Ok(())
+    }
+
+    /// The innermost loop that a number changes with.
+    fn loop_of(&self, number: &Expr) -> u8 {
+        let mut read = OrderedSet::new();
+        walk::reads(number, &mut read);
+        read.into_iter().map(|local| self.varies[local.index()]).max().unwrap_or(0)
     }
 
     /// Elements, and sums and maxima of tiles, in an expression.
@@ -274,9 +286,17 @@ impl Walk<'_> {
         };
         let dim = |dim: Option<u8>| dim.map_or(LayoutDim::Replicate, |dim| seen.dims[usize::from(dim)]);
         let (rows, cols) = (dim(at.row_dim), dim(at.col_dim));
-        let all: AxisSet = seen.dims.iter().filter_map(|dim| dim.axis()).collect();
-        let in_tile: AxisSet = [rows, cols].iter().filter_map(|dim| dim.axis()).collect();
-        Tile { rows, cols, pending: AxisSet::default(), turns: all.without(in_tile), of: Some(tensor) }
+        let mut turns = [0; AXES.len()];
+        for (at_dim, lies) in seen.dims.iter().enumerate() {
+            let Some(axis) = lies.axis() else { continue };
+            let in_tile = [at.row_dim, at.col_dim].contains(&Some(at_dim as u8));
+            turns[axis as usize] = match at.index.get(at_dim).map_or(0, |index| self.loop_of(index)) {
+                0 if in_tile => 0,
+                turn if (1..=self.depth).contains(&turn) => turn,
+                _ => ENDED,
+            };
+        }
+        Tile { rows, cols, pending: AxisSet::default(), turns, of: Some(tensor) }
     }
 
     fn store(&mut self, tensor: TensorId, tile: &Tile, at: &Place, span: Span) -> Checked<()> {
@@ -296,9 +316,9 @@ impl Walk<'_> {
                 return Err(Fault::Unlike { span, message, relayout: tile.of, axis });
             }
             let reached: AxisSet = seen.dims.iter().filter_map(|dim| dim.axis()).collect();
-            pending = pending.with(tile.turns.without(reached));
+            pending = pending.with(tile.turning(|turn| turn > 0).without(reached));
         } else {
-            pending = pending.with(tile.turns);
+            pending = pending.with(tile.turning(|turn| turn == ENDED));
         }
         if let Some(axis) = pending.axes().next() {
             let split = self.splits[axis as usize].map_or(span, |(split, _)| split);
@@ -355,7 +375,7 @@ impl Walk<'_> {
             return Err(Fault::Unlike { span, message, relayout: b.of.or(a.of), axis });
         }
         let of = a.of.or(b.of);
-        Ok(Tile { rows, cols, pending: a.pending.with(b.pending), turns: a.turns.with(b.turns), of })
+        Ok(Tile { rows, cols, pending: a.pending.with(b.pending), turns: later(a.turns, b.turns), of })
     }
 
     /// A sum of two tiles: both are pending over the same axes, or neither is.
@@ -442,26 +462,6 @@ impl Walk<'_> {
         let Some(axis) = dim.axis() else { return AxisSet::default() };
         self.splits[axis as usize].get_or_insert((span, of));
         AxisSet::of(axis)
-    }
-}
-
-fn got(tiles: &Tiles, tile: LocalId) -> Tile {
-    tiles[tile.index()].unwrap_or_default()
-}
-
-/// What is known where two ways meet. Ways that disagree on an axis keep the first: each has been checked.
-fn merge(tiles: &mut Tiles, other: &Tiles) {
-    for (tile, other) in tiles.iter_mut().zip(other) {
-        *tile = match (*tile, *other) {
-            (Some(a), Some(b)) => Some(Tile {
-                rows: join(a.rows, b.rows).unwrap_or(a.rows),
-                cols: join(a.cols, b.cols).unwrap_or(a.cols),
-                pending: a.pending.with(b.pending),
-                turns: a.turns.with(b.turns),
-                of: a.of.or(b.of),
-            }),
-            (a, b) => a.or(b),
-        };
     }
 }
 

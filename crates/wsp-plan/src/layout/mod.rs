@@ -13,6 +13,7 @@ pub(crate) mod declared;
 mod kernel;
 mod map;
 mod tasks;
+mod tile;
 
 pub use map::{Tensors, TileMap};
 pub use tasks::LayoutAnalyzer;

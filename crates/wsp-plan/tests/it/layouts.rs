@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use wsp_core::policy::{Grid, LayoutDim, MeshAxis};
 use wsp_core::{FuncId, Region, TensorId};
-use wsp_diag::{Diagnostic, SourceMap};
-use wsp_ir::FuncKind;
+use wsp_diag::{Diagnostic, SourceMap, Span};
+use wsp_ir::workload::SchedulePolicy;
+use wsp_ir::{FuncKind, Layout};
 use wsp_plan::layout::{AxisSet, Differ, LayoutAnalyzer, TensorLayout, Tensors, TileCoord, TileMap, join};
+use wsp_plan::workload::WorkloadPlan;
 use wsp_plan::{CompileOptions, LoweredPlan, lower};
 
 const R: LayoutDim = LayoutDim::Replicate;
@@ -263,6 +265,26 @@ fn sums_of_parts_may_be_left_and_added_to_each_other() {
 }
 
 #[test]
+fn what_a_loop_adds_up_over_tiles_is_pending_and_what_it_does_row_by_row_is_not() {
+    let rows = "PTO_LAYOUT(a, PTO_SHARD(x), PTO_REPLICATE)";
+    let one = "TLOAD(row, a, {i, 0});";
+    let inner = "for (uint32_t j = 0; j < 2; ++j) { TADDS(row, row, 1.0f); }";
+    for (body, is_pending) in [
+        (format!("{one} TEXP(row, row); TSTORE(out, row, {{i, 0}});"), false),
+        (format!("{one} {inner} TSTORE(out, row, {{i, 0}});"), false),
+        (format!("{one} TADD(sum, sum, row); TSTORE(out, sum, {{0, 0}});"), true),
+        (format!("{one} TADD(sum, sum, row); TSTORE(out, sum, {{i, 0}});"), true),
+    ] {
+        let text = format!(
+            "VecTile<float, 1, 16> sum; TASSIGN(sum, 0.0f); for (uint32_t i = 0; i < 16; ++i) {{ {body} }}"
+        );
+        let text = program(rows, &[&text]);
+        let found = analysed(&text).err().map(|fault| fault.code.0);
+        assert_eq!(found, is_pending.then_some(430), "{text}");
+    }
+}
+
+#[test]
 fn what_does_not_fit_names_the_relayout() {
     let rows = "PTO_LAYOUT(a, PTO_SHARD(x), PTO_REPLICATE) PTO_LAYOUT(n, PTO_SHARD(y), PTO_REPLICATE)";
     let both = "TLOAD(ta, a, {0, 0}); TLOAD(tn, n, {0, 0});";
@@ -300,5 +322,70 @@ fn what_does_not_fit_names_the_relayout() {
         assert_eq!(fault.code.0, 431, "{fault:#?}");
         assert!(fault.message.contains(message), "{fault:#?}");
         assert!(fault.help[0].contains(help), "{fault:#?}");
+    }
+}
+
+#[test]
+fn stages_have_one_grid_and_a_tensor_one_layout() {
+    let copy = "TLOAD(ta, a, {0, 0}); TSTORE(out, ta, {0, 0});";
+    let codes = |other: &str| {
+        let text = program(SPLIT, &[copy, copy]);
+        let (first, second) = text.split_at(text.rfind("PTO_APPLY_SCHEDULE(Sharded)").expect("two stages"));
+        let second = second.replace("PTO_APPLY_SCHEDULE(Sharded)", "PTO_APPLY_SCHEDULE(Other)");
+        let text = format!("{first}{second}\nPTO_SCHEDULE(Other) {{ {other} }}");
+        let (module, found) = wsp_lang::compile("test.pto", &text, &mut SourceMap::default());
+        let lowered = lower(&module.unwrap_or_else(|| panic!("{found:#?}")), &CompileOptions::default());
+        lowered.map_or_else(|found| found.iter().map(|fault| fault.code.0).collect(), |_| Vec::new())
+    };
+    assert_eq!(codes("PTO_SPATIAL_MAP(2, 2)"), [433]);
+    assert_eq!(codes("PTO_SPATIAL_MAP(4, 2) PTO_LAYOUT(a, PTO_SHARD(y), PTO_REPLICATE)"), [433]);
+    let more = format!("PTO_SPATIAL_MAP(4, 2) {SPLIT} PTO_RELAYOUT(a, PTO_SHARD(y), PTO_REPLICATE)");
+    assert!(codes(&more).is_empty() && codes("").is_empty());
+}
+
+/// A tensor whose first extent is known only where tasks run.
+struct Ragged;
+
+impl Tensors for Ragged {
+    fn find(&self, _: &str) -> Option<(TensorId, Vec<Option<u32>>)> {
+        Some((TensorId(0), vec![None, Some(16)]))
+    }
+}
+
+#[test]
+fn what_has_no_extent_is_not_sharded() {
+    let policy = |dims: &[LayoutDim]| SchedulePolicy {
+        grid: Some(Grid { x: 2, y: 2 }),
+        layouts: vec![Layout::new("t", dims, Span::default())],
+        ..SchedulePolicy::default()
+    };
+    let found = TileMap::new(&policy(&[X, R]), &Ragged).expect_err("the first has none");
+    assert_eq!(found.iter().map(|fault| fault.code.0).collect::<Vec<_>>(), [432]);
+    assert!(TileMap::new(&policy(&[R, X]), &Ragged).is_ok());
+}
+
+#[test]
+fn layouts_are_of_tensors_of_the_used_file_with_their_dimensions() {
+    let kernels = "PTO_SHAPE(rows, 8, 8) struct D { uint32_t i; };
+        PTO_KERNEL_IMPL(k) { auto d = PTO_GET_DESCRIPTOR<D>(); VecTile<float, 1, 8> t;
+            TLOAD(t, rows, {d.i, 0}); TSTORE(rows, t, {d.i, 0}); }";
+    let (library, found) = wsp_lang::compile("k.pto", kernels, &mut SourceMap::default());
+    let library = library.unwrap_or_else(|| panic!("{found:#?}"));
+    let found = |statement: &str| {
+        let text = format!(
+            "use \"k.pto\"; workload main {{ parallel for i in 0..8 {{ k(i = i); }} }}
+             schedule {{ spatial_map((2, 2)); {statement} }}"
+        );
+        let (module, found) = wsp_ir::workload::text::parse("test.wsp", &text, &mut SourceMap::default());
+        let module = module.unwrap_or_else(|| panic!("{found:#?}"));
+        WorkloadPlan::new(module, Some(&library), &CompileOptions::default()).err().map(|found| found.0)
+    };
+    assert!(found("layout(rows, [shard(x), replicate]);").is_none());
+    for (statement, help) in [
+        ("layout(row, [shard(x), replicate]);", "did you mean `rows`?"),
+        ("relayout(rows, [replicate]);", "give 2: `shard(x)`, `shard(y)` or `replicate` for each"),
+    ] {
+        let found = found(statement).expect("the file has no such tensor");
+        assert_eq!((found.len(), found[0].code.0, found[0].help[0].as_str()), (1, 793, help));
     }
 }

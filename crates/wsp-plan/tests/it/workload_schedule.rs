@@ -13,7 +13,7 @@ use wsp_plan::{Support, Target, workload_capabilities};
 /// Loops over two axes, five tasks for each pair of indices.
 fn grid(directives: &str) -> String {
     format!(
-        "param n = 3; table cost = [5, 2048, 9000]; axis b = dense(n); axis h = dense(1, 3);
+        "param n = 3; tensor x: f32[4]; table cost = [5, 2048, 9000]; axis b = dense(n); axis h = dense(1, 3);
          kernel v() on vector; kernel c() on cube;
          workload inner(i) {{ v(); }}
          workload main {{
@@ -80,12 +80,15 @@ fn every_row_of_the_table_is_reached_by_its_directive() {
             .replace("metric", "b")
             .replace("[t, …]", "[4]")
             .replace("[policy, …]", "[round_robin, work_steal]")
-            .replace("[0..n, …]", "[0..10]");
+            .replace("[0..n, …]", "[0..10]")
+            .replace("(x, y)", "(4, 2)")
+            .replace("tensor, [shard(x), replicate, …]", "x, [shard(x)]");
         let with =
             if filled.contains("stream_by") || filled.contains("per_stream") { "streams(2); " } else { "" };
         let ready = match () {
             () if filled.starts_with("priority") => "task_graph(ready = priority); ",
             () if filled.starts_with("core_groups") => "task_graph(ready = work_steal); ",
+            () if filled.contains("layout") => "spatial_map((4, 2)); ",
             () => "",
         };
         format!("{with}{ready}{filled};")

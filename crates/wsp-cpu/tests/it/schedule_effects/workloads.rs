@@ -618,8 +618,9 @@ fn sharded() {
 fn relaid() {
     let reads = |schedule: &str| {
         format!(
-            "axis b = dense(8); tensor x: f32[8]; kernel k(in a, number) cost 10;
-             workload main {{ for i in b {{ k(x[i], i); }} }} schedule {{ spatial_map((2, 2)); {schedule} }}"
+            "axis b = dense(8); tensor x: f32[8]; tensor s: f32[8];
+             kernel k(inout s, in a, number) cost 10;
+             workload main {{ for i in b {{ k(s[i], x[i], i); }} }} schedule {{ spatial_map((2, 2)); {schedule} }}"
         )
     };
     let stored = "layout(x, [shard(x)]);";

@@ -131,6 +131,18 @@ pub(crate) fn source(statements: &[Statement], schedule: &str) -> String {
     format!("{}\nschedule {{ {schedule} }}\n", printer.text)
 }
 
+/// What schedules say of tiles, at their ends.
+const GRIDS: &[&str] = &[
+    "",
+    "spatial_map((3, 2)); layout(t0, [shard(x), shard(y)]); layout(t1, [replicate, shard(x)]);",
+    "spatial_map((1, 5)); layout(t2, [shard(y), replicate]); relayout(t2, [replicate, shard(y)]);",
+];
+
+/// The workload without what its schedule says of tiles.
+pub(crate) fn without_grid(text: &str) -> String {
+    GRIDS[1..].iter().fold(text.to_owned(), |text, grid| text.replace(grid, ""))
+}
+
 /// A schedule of every kind of directive, with one of these windows, and a number of threads.
 pub(crate) fn schedule(windows: &'static [u32]) -> impl Strategy<Value = (String, u32)> {
     let window = (prop::sample::select(windows), prop::sample::select(&["stall", "benchmark"]));
@@ -155,8 +167,9 @@ pub(crate) fn schedule(windows: &'static [u32]) -> impl Strategy<Value = (String
     let deps = prop::sample::select(&["overlap", "hybrid"]);
     let trace = prop::sample::select(&["none", "measured"]);
     let batch = prop_oneof![2 => Just(1u32), 1 => 2..6u32];
-    ((window, ready, start, deps, trace), (gates, pools, dispatch, 0..4u32, batch, 1..5u32), (keys, 0..3u32)).prop_map(
-        |(((window, mode), ready, start, deps, trace), (gates, pools, dispatch, streams, batch, threads), (key, by))| {
+    let grids = prop::sample::select(GRIDS);
+    ((window, ready, start, deps, trace), (gates, pools, dispatch, 0..4u32, batch, 1..5u32), (keys, 0..3u32, grids)).prop_map(
+        |(((window, mode), ready, start, deps, trace), (gates, pools, dispatch, streams, batch, threads), (key, by, grid))| {
             let mut text = format!("task_graph(deps = {deps}, window = ({window}, {mode}), ready = {ready}, start = {start}, trace = {trace}");
             if let Some((vector, cube)) = pools {
                 let _ = write!(text, ", pools = by_unit({vector}, {cube})");
@@ -180,7 +193,7 @@ pub(crate) fn schedule(windows: &'static [u32]) -> impl Strategy<Value = (String
             if ready == "priority" {
                 let _ = write!(text, "priority({key}); ");
             }
-            let _ = write!(text, "batch_deps({batch}); ");
+            let _ = write!(text, "batch_deps({batch}); {grid}");
             (text, if pools.is_some() { 0 } else { threads })
         },
     )
