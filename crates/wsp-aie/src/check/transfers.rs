@@ -4,7 +4,7 @@ use super::Findings;
 use super::fifos::host_direction;
 use crate::codes;
 use crate::design::{Design, Length, Move, Sequence, Step, TileDma, steps};
-use crate::device::{ITERATIONS, TileKind};
+use crate::device::{Direction, ITERATIONS, TileKind};
 use crate::mlir::{Attr, Dim, Op, Value};
 use wsp_diag::Span;
 
@@ -116,7 +116,8 @@ fn check_steps(design: &Design, sequence: &Sequence, steps: &[Step], findings: &
                     }
                     used.push((tile, id));
                 }
-                if transfer.token && transfer.task.is_none() {
+                let into_host = is_into_host(design, &name);
+                if (transfer.token || into_host) && transfer.task.is_none() {
                     told.push(name);
                 }
             }
@@ -159,6 +160,13 @@ fn check_steps(design: &Design, sequence: &Sequence, steps: &[Step], findings: &
             Step::Start(..) | Step::Free(..) | Step::Compute(_) => {}
         }
     }
+}
+
+/// Whether transfers of a fifo or channel go into the memory of the host.
+fn is_into_host(design: &Design, name: &str) -> bool {
+    let fifo = design.fifo(name).and_then(host_direction);
+    let given = design.allocations.iter().find(|given| given.name == name).map(|given| given.direction);
+    fifo.or(given) == Some(Direction::S2mm)
 }
 
 /// Where a fifo or channel meets the host, as a message has it.

@@ -167,6 +167,10 @@ fn chain(design: &Design, dma: &TileDma, start: &Op) -> Made<Chain> {
 fn descriptor(design: &Design, ops: &[Op]) -> Made<Option<Bd>> {
     let Some(at) = ops.iter().position(|op| op.name == "aie.dma_bd") else { return Ok(None) };
     let op = &ops[at];
+    let known = ["bd_id", "next_bd_id", "offset", "len", "dimensions", "burst_length"];
+    if let Some((name, _)) = op.attrs.iter().find(|(name, _)| !known.contains(&name.as_str())) {
+        return Err(not_run(&format!("`{name}` of a descriptor"), op.span));
+    }
     let buffer =
         op.operands.first().and_then(|value| design.buffers.iter().position(|buffer| buffer.value == *value));
     let Some(buffer) = buffer else {

@@ -89,7 +89,7 @@ const CHANGES: &[(&str, &str, &str, u16)] = &[
     ("halves", "@part2(%mem, {%t2}, 2 : i32)", "@part2(%mem, {%t2}, 2 : i32) {repeat_count = 0 : i32}", 1840),
     ("scale", "dma_wait {symbol = @out}", "dma_wait {symbol = @ou}", 1841),
     ("scale", "{id = 1 : i64, issue_token", "{id = 0 : i64, issue_token", 1842),
-    ("scale", "issue_token = true, ", "", 1843),
+    ("scale", "dma_wait {symbol = @out}", "dma_wait {symbol = @in}", 1843),
     ("streams", "%work = aie.core(%t2)", "%work = aie.core(%far)", 1844),
     ("streams", "sym_name = \"free\"", "sym_name = \"given\"", 1845),
     (

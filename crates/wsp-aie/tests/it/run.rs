@@ -105,3 +105,33 @@ fn a_lock_that_nobody_adds_to_is_named() {
         ]
     );
 }
+
+#[test]
+fn constants_and_numbers_of_a_launch_are_lengths() {
+    let with = |size: &str, arg: &str| {
+        SCALE
+            .replace("%y: memref<1024xi32>)", &format!("%y: memref<1024xi32>{arg})\n      %one = arith.constant 1 : i64\n      %none = arith.constant 0 : i64\n      %all = arith.constant 1024 : i64"))
+            .replace("[0, 0, 0, 0][1, 1, 1, 1024][0, 0, 0, 1]", &format!("[%none, %none, 0, %none][%one, 1, 1, {size}][0, %none, 0, %one]"))
+    };
+    let constant = design(&with("%all", ""));
+    assert!(wsp_aie::check(&constant).is_empty(), "{:#?}", wsp_aie::check(&constant));
+    let mut args = [ints(0..1024), ints(vec![0; 1024])];
+    run(&constant, Allocation::Declared, &mut args)
+        .unwrap_or_else(|fault| panic!("{:?}", fault.diagnostic()));
+    assert_eq!(to_ints(&args[1])[1023], 3069);
+    // One design, and as many elements as each launch says.
+    let dynamic = design(&with("%n", ", %n: i64"));
+    assert!(wsp_aie::check(&dynamic).is_empty(), "{:#?}", wsp_aie::check(&dynamic));
+    let mut machine = Machine::new(&dynamic, Allocation::Lowered).expect("it is made");
+    for n in [256, 1024, 512] {
+        let mut args = [ints(0..1024), ints(vec![0; 1024]), wsp_aie::run::Arg::Number(n)];
+        machine
+            .launch(None, &mut args, &mut nothing)
+            .unwrap_or_else(|fault| panic!("{n}: {:?}", fault.diagnostic()));
+        let made = to_ints(&args[1]);
+        assert!((0..1024).all(|i| made[i] == if (i as i64) < n { 3 * i as i32 } else { 0 }), "{n}");
+    }
+    let mut args = [ints(0..1024), ints(vec![0; 1024]), wsp_aie::run::Arg::Number(1025)];
+    let Err(Failure::Fault(fault)) = machine.launch(None, &mut args, &mut nothing) else { panic!("it runs") };
+    assert_eq!(fault.code.0, 1826);
+}
