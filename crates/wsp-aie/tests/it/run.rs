@@ -110,7 +110,7 @@ fn a_lock_that_nobody_adds_to_is_named() {
 fn constants_and_numbers_of_a_launch_are_lengths() {
     let with = |size: &str, arg: &str| {
         SCALE
-            .replace("%y: memref<1024xi32>)", &format!("%y: memref<1024xi32>{arg})\n      %one = arith.constant 1 : i64\n      %none = arith.constant 0 : i64\n      %all = arith.constant 1024 : i64"))
+            .replace("%y: memref<1024xi32>) {", &format!("%y: memref<1024xi32>{arg}) {{\n      %one = arith.constant 1 : i64\n      %none = arith.constant 0 : i64\n      %all = arith.constant 1024 : i64"))
             .replace("[0, 0, 0, 0][1, 1, 1, 1024][0, 0, 0, 1]", &format!("[%none, %none, 0, %none][%one, 1, 1, {size}][0, %none, 0, %one]"))
     };
     let constant = design(&with("%all", ""));
