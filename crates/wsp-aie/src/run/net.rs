@@ -171,6 +171,8 @@ pub(crate) struct Net {
     pub(crate) pools: Vec<Pool>,
     pub(super) streams: Vec<Stream>,
     pub(super) ends: Vec<CoreEnd>,
+    /// Only whether objects come is looked at, and not what they are.
+    pub(super) tokens: bool,
     /// Values of locks.
     pub(super) locks: Vec<i64>,
     /// Bytes of each buffer.

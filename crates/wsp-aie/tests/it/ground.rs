@@ -298,6 +298,8 @@ fn a_design_that_lives_by_an_extra_buffer_is_told() {
         device("extra", &column(), &body, &sequence)
     };
     let shallow = make(2);
+    assert_eq!(codes(&shallow), [1863]);
+    assert_eq!(codes(&make(3)), [] as [u16; 0]);
     let (_, warnings) =
         run_both(&shallow, None, &mut array(), &mut crate::support::nothing).expect("it runs as lowered");
     let told: Vec<&str> = warnings.iter().map(|warning| warning.message.as_str()).collect();
