@@ -26,6 +26,11 @@ fn decides(op: &Op) -> bool {
     found
 }
 
+/// Whether an operation makes what bounds of loops can be made from.
+fn is_integer(name: &str) -> bool {
+    name == "arith.constant" || name.starts_with("arith.") && name.ends_with('i')
+}
+
 fn strip(block: &Block, kept: &mut OrderedSet<Value>) -> Option<Block> {
     let mut ops = Vec::new();
     for op in &block.ops {
@@ -34,13 +39,11 @@ fn strip(block: &Block, kept: &mut OrderedSet<Value>) -> Option<Block> {
             "aie.end" => ops.push(op.clone()),
             _ if decides(op) && op.regions.is_empty() => ops.push(op.clone()),
             _ if decides(op) => return None,
-            name if name == "arith.constant" || name.starts_with("arith.") && name.ends_with('i') => {
-                if op.operands.iter().all(|value| kept.contains(value)) {
-                    op.results.iter().for_each(|value| {
-                        kept.insert(*value);
-                    });
-                    ops.push(op.clone());
+            name if is_integer(name) && op.operands.iter().all(|value| kept.contains(value)) => {
+                for value in &op.results {
+                    kept.insert(*value);
                 }
+                ops.push(op.clone());
             }
             _ => {}
         }

