@@ -1,9 +1,8 @@
 //! Transfers: of the host, and of tiles' own descriptors.
 
 use super::Findings;
-use super::fifos::host_direction;
 use crate::codes;
-use crate::design::{Design, Length, Move, Sequence, Step, TileDma, steps};
+use crate::design::{Design, Fifo, Length, Move, Sequence, Step, TileDma, steps};
 use crate::device::{Direction, ITERATIONS, TileKind};
 use crate::mlir::{Attr, Dim, Op, Value};
 use wsp_diag::Span;
@@ -164,7 +163,7 @@ fn check_steps(design: &Design, sequence: &Sequence, steps: &[Step], findings: &
 
 /// Whether transfers of a fifo or channel go into the memory of the host.
 fn is_into_host(design: &Design, name: &str) -> bool {
-    let fifo = design.fifo(name).and_then(host_direction);
+    let fifo = design.fifo(name).and_then(Fifo::host_direction);
     let given = design.allocations.iter().find(|given| given.name == name).map(|given| given.direction);
     fifo.or(given) == Some(Direction::S2mm)
 }
@@ -180,7 +179,7 @@ fn place(design: &Design, name: &str) -> String {
 }
 
 fn is_known(design: &Design, name: &str) -> bool {
-    let fifo = design.fifo(name).is_some_and(|fifo| host_direction(fifo).is_some());
+    let fifo = design.fifo(name).is_some_and(|fifo| fifo.host_direction().is_some());
     fifo || design.allocations.iter().any(|given| given.name == name)
 }
 
@@ -200,7 +199,7 @@ fn check_move(
         let mut all: Vec<&str> = design
             .fifos
             .iter()
-            .filter(|fifo| host_direction(fifo).is_some())
+            .filter(|fifo| fifo.host_direction().is_some())
             .map(|fifo| fifo.name.as_str())
             .collect();
         all.extend(design.allocations.iter().map(|given| given.name.as_str()));

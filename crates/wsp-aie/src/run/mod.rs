@@ -10,6 +10,7 @@ mod code;
 mod compile;
 mod control;
 mod exec;
+mod flows;
 mod net;
 mod places;
 mod report;
@@ -193,7 +194,7 @@ impl<'d> Machine<'d> {
             }
         }
         let mut net = Net::new(design, allocation)?;
-        net.add_flows(design)?;
+        flows::add(design, &mut net)?;
         net.tokens = tokens;
         let mut cores = Vec::new();
         for (i, core) in design.cores.iter().enumerate() {

@@ -4,7 +4,7 @@
 //! for a reader once every writer has put in its part. Writers and readers are cores, which hold slots, and *streams*, which move bytes from one pool,
 //! or from the host, to others.
 
-use super::chain::{self, Chain};
+use super::chain::Chain;
 use super::places::places;
 use super::{Allocation, not_run};
 use crate::codes;
@@ -229,11 +229,6 @@ impl Net {
             net.fifo(design, i, fifo, allocation)?;
         }
         Ok(net)
-    }
-
-    /// Adds the streams that are no fifos.
-    pub(super) fn add_flows(&mut self, design: &Design) -> Made<()> {
-        chain::add(design, self)
     }
 
     fn pool(
