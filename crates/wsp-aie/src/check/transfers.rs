@@ -92,72 +92,82 @@ pub(super) fn dims(fields: &Fields<'_>, dims: &[Dim], span: Span, findings: &mut
     }
 }
 
+/// What a sequence has started and not waited for.
+#[derive(Default)]
+struct Open {
+    /// Descriptors, by their tile and number.
+    used: Vec<(String, i64)>,
+    /// Transfers that tell their end, by what they are of.
+    told: Vec<String>,
+    /// Tasks, and whether they tell their end.
+    tasks: Vec<(Value, bool)>,
+}
+
 fn check_steps(design: &Design, sequence: &Sequence, steps: &[Step], findings: &mut Findings) {
-    // Descriptors in use, by their tile and number; transfers that tell their end, by what they are of.
-    let mut used: Vec<(String, i64)> = Vec::new();
-    let mut told: Vec<String> = Vec::new();
-    let mut tasks: Vec<(Value, bool)> = Vec::new();
+    let mut open = Open::default();
     for step in steps {
         match step {
             Step::Move(transfer) => {
-                let name = check_move(design, sequence, transfer, findings);
-                let Some(name) = name else { continue };
-                if let Some(task) = transfer.task {
-                    tasks.push((task, transfer.token));
-                }
-                if let Some(id) = transfer.id {
-                    let tile = place(design, &name);
-                    if used.iter().any(|(at, have)| *at == tile && *have == id) {
-                        let message = format!(
-                            "descriptor {id} of {tile} is used again, and no wait tells that it is free"
-                        );
-                        findings.add(codes::REUSE, transfer.span, message);
-                    }
-                    used.push((tile, id));
-                }
-                let into_host = is_into_host(design, &name);
-                if (transfer.token || into_host) && transfer.task.is_none() {
-                    told.push(name);
+                if let Some(name) = check_move(design, sequence, transfer, findings) {
+                    open.start(design, transfer, name, findings);
                 }
             }
             Step::Wait(name, span) => {
-                if !is_known(design, name) {
-                    findings.add(
-                        codes::METADATA,
-                        *span,
-                        format!("no fifo or channel `@{name}` is at a shim tile"),
-                    );
-                    continue;
+                if is_known(design, name) {
+                    open.wait(name, *span, findings);
+                } else {
+                    let message = format!("no fifo or channel `@{name}` is at a shim tile");
+                    findings.add(codes::METADATA, *span, message);
                 }
-                match told.iter().position(|have| have == name) {
-                    Some(at) => {
-                        told.remove(at);
-                    }
-                    None => {
-                        let message = format!(
-                            "the sequence waits for `@{name}`, of which no transfer tells its end here"
-                        );
-                        findings
-                            .add(codes::WAIT, *span, message)
-                            .help
-                            .push("give it `issue_token = true`".to_owned());
-                    }
-                }
-                // What was waited for came after all that it needs.
-                used.clear();
             }
             Step::Await(task, span) => {
-                if !tasks.contains(&(*task, true)) {
+                if !open.tasks.contains(&(*task, true)) {
                     let message = "the sequence waits for a task that does not tell its end".to_owned();
-                    findings
-                        .add(codes::WAIT, *span, message)
-                        .help
-                        .push("give it `issue_token = true`".to_owned());
+                    findings.add(codes::WAIT, *span, message).help.push(TOKEN.to_owned());
                 }
-                used.clear();
+                open.used.clear();
             }
             Step::Start(..) | Step::Free(..) | Step::Compute(_) => {}
         }
+    }
+}
+
+/// What to write so that a transfer can be waited for.
+const TOKEN: &str = "give it `issue_token = true`";
+
+impl Open {
+    fn start(&mut self, design: &Design, transfer: &Move, name: String, findings: &mut Findings) {
+        if let Some(task) = transfer.task {
+            self.tasks.push((task, transfer.token));
+        }
+        if let Some(id) = transfer.id {
+            let tile = place(design, &name);
+            if self.used.iter().any(|(at, have)| *at == tile && *have == id) {
+                let message =
+                    format!("descriptor {id} of {tile} is used again, and no wait tells that it is free");
+                findings.add(codes::REUSE, transfer.span, message);
+            }
+            self.used.push((tile, id));
+        }
+        let tells = transfer.token || is_into_host(design, &name);
+        if tells && transfer.task.is_none() {
+            self.told.push(name);
+        }
+    }
+
+    fn wait(&mut self, name: &str, span: Span, findings: &mut Findings) {
+        match self.told.iter().position(|have| have == name) {
+            Some(at) => {
+                self.told.remove(at);
+            }
+            None => {
+                let message =
+                    format!("the sequence waits for `@{name}`, of which no transfer tells its end here");
+                findings.add(codes::WAIT, span, message).help.push(TOKEN.to_owned());
+            }
+        }
+        // What was waited for came after all that it needs.
+        self.used.clear();
     }
 }
 

@@ -109,6 +109,51 @@ fn step(op: &Op, known: &Known) -> Result<Step, Diagnostic> {
     }
 }
 
+/// The offsets, sizes and strides of a transfer, four of each.
+fn entries(op: &Op, known: &Known) -> Result<[Vec<Length>; 3], Diagnostic> {
+    let mut given = op.operands.iter().skip(1);
+    let mut lists = [Vec::new(), Vec::new(), Vec::new()];
+    for (name, list) in ["static_offsets", "static_sizes", "static_strides"].into_iter().zip(&mut lists) {
+        let Some(Attr::Dense(_, entries)) = op.find(name) else {
+            return fault(op, &format!("has no `{name}`"));
+        };
+        for entry in entries {
+            list.push(match (*entry == i64::MIN).then(|| given.next()) {
+                Some(Some(value)) => {
+                    known.get(value).map_or(Length::Of(*value), |known| Length::Fixed(*known))
+                }
+                Some(None) => return fault(op, "has fewer operands than entries that are operands"),
+                None => Length::Fixed(*entry),
+            });
+        }
+        if list.len() != 4 {
+            return fault(op, "has four offsets, four sizes and four strides");
+        }
+    }
+    Ok(lists)
+}
+
+/// Where a transfer begins, in elements: offsets count in the strides of their dimensions, that of the innermost in elements.
+fn offset(op: &Op, offsets: &[Length], strides: &[Length]) -> Result<Length, Diagnostic> {
+    let (outer, inner) = (&offsets[..3], offsets[3]);
+    if outer.iter().all(|offset| *offset == Length::Fixed(0)) {
+        return Ok(inner);
+    }
+    let Length::Fixed(mut total) = inner else {
+        return fault(op, "has an inner offset that a launch decides beside outer ones");
+    };
+    for (offset, stride) in outer.iter().zip(strides) {
+        let (Length::Fixed(offset), Length::Fixed(stride)) = (offset, stride) else {
+            return fault(op, "has an outer offset that a launch decides; put all of it into the innermost");
+        };
+        match offset.checked_mul(*stride).and_then(|more| total.checked_add(more)) {
+            Some(sum) => total = sum,
+            None => return fault(op, "has an offset beyond 64 bits"),
+        }
+    }
+    Ok(Length::Fixed(total))
+}
+
 fn memcpy(op: &Op, array: Value, known: &Known) -> Result<Move, Diagnostic> {
     only(
         op,
@@ -125,53 +170,8 @@ fn memcpy(op: &Op, array: Value, known: &Known) -> Result<Move, Diagnostic> {
             "burst_length",
         ],
     )?;
-    let mut given = op.operands.iter().skip(1);
-    let mut lists = Vec::new();
-    for name in ["static_offsets", "static_sizes", "static_strides"] {
-        let Some(Attr::Dense(_, entries)) = op.find(name) else {
-            return fault(op, &format!("has no `{name}`"));
-        };
-        let mut list = Vec::new();
-        for entry in entries {
-            list.push(match (*entry == i64::MIN, given.clone().next()) {
-                (true, Some(value)) => {
-                    given.next();
-                    known.get(value).map_or(Length::Of(*value), |known| Length::Fixed(*known))
-                }
-                (true, None) => return fault(op, "has fewer operands than entries that are operands"),
-                (false, _) => Length::Fixed(*entry),
-            });
-        }
-        lists.push(list);
-    }
-    let (Some(strides), Some(sizes), Some(offsets)) = (lists.pop(), lists.pop(), lists.pop()) else {
-        return fault(op, "has no offsets, sizes and strides");
-    };
-    if offsets.len() != 4 || sizes.len() != 4 || strides.len() != 4 {
-        return fault(op, "has four offsets, four sizes and four strides");
-    }
-    // Offsets count in the strides of their dimensions; that of the innermost counts in elements.
-    let outer_is_zero = offsets[..3].iter().all(|offset| *offset == Length::Fixed(0));
-    let offset = match (offsets[3], outer_is_zero) {
-        (inner, true) => inner,
-        (Length::Fixed(inner), false) => {
-            let mut total = Some(inner);
-            for (offset, stride) in offsets[..3].iter().zip(&strides) {
-                let (Length::Fixed(offset), Length::Fixed(stride)) = (offset, stride) else {
-                    return fault(
-                        op,
-                        "has an outer offset that a launch decides; put all of it into the innermost",
-                    );
-                };
-                total = total.and_then(|total| total.checked_add(offset.checked_mul(*stride)?));
-            }
-            match total {
-                Some(total) => Length::Fixed(total),
-                None => return fault(op, "has an offset beyond 64 bits"),
-            }
-        }
-        _ => return fault(op, "has an inner offset that a launch decides beside outer ones"),
-    };
+    let [offsets, sizes, strides] = entries(op, known)?;
+    let offset = offset(op, &offsets, &strides)?;
     let packet = match op.find("packet") {
         Some(Attr::Raw(text)) => Some(text.clone()),
         _ => None,

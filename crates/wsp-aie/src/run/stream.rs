@@ -1,4 +1,4 @@
-//! Streams that move bytes as far as they can.
+//! Streams: each moves bytes until one of its ends lacks something.
 
 use super::chain::Chain;
 use super::net::{Net, Pool, Role, StreamEnd};

@@ -91,7 +91,7 @@ fn locks_let_cores_and_descriptors_take_turns() {
 }
 
 #[test]
-fn a_lock_that_nobody_adds_to_is_named() {
+fn a_lock_that_nothing_adds_to_is_named() {
     let design = design(&LOCKS.replace("aie.use_lock(%done, Release, 1)", ""));
     let told = hangs(run(&design, Allocation::Declared, &mut [ints(0..256), ints(vec![0; 256])]));
     assert_eq!(

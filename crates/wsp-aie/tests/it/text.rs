@@ -94,7 +94,7 @@ fn edit(text: &str, dice: &mut Dice) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Checks and runs a design as far as it goes, and whether that is to its end.
+/// Checks a design and runs it; whether that is to its end.
 fn goes(module: &Module) -> bool {
     let Ok(designs) = Design::read(module) else { return false };
     let mut ended = false;
@@ -119,7 +119,7 @@ fn goes(module: &Module) -> bool {
     ended
 }
 
-/// Reads edited texts; what is read is printed and read again, and run as far as it goes.
+/// Reads edited texts; what is read is printed and read again, and some of it is run.
 fn edited(count: usize, seed: u64) -> (usize, usize) {
     let mut dice = Dice(seed);
     let (mut taken, mut ran) = (0, 0);
