@@ -69,6 +69,7 @@ pub fn check(design: &Design) -> Vec<Diagnostic> {
     cores::check(design, &mut findings);
     streams::check(design, &mut findings);
     transfers::check(design, &mut findings);
+    tiles::room(design, &mut findings);
     // What is needed follows from fifos that fit.
     if findings.0.is_empty() {
         balance::check(design, &mut findings);
