@@ -130,6 +130,9 @@ A kernel is declared in the device with the types that it is called with.";
     pub(crate) PROGRAM = 1851, "program that a core does not hold",
         "\
 A core has 16 KiB of program. Counted are 16 bytes for each operation, and for each 16 lanes of a vector; kernels that are linked are not counted.";
+    pub(crate) STALL = 1852, "design that hangs whatever its data",
+        "\
+Objects, locks and transfers are followed without their data, where loops are of fixed bounds and no branch has objects. The notes go from what the host waits for to the cause.";
     pub(crate) DEADLOCK = 1860, "design that hangs",
         "\
 Nothing can go on, and the host still waits for a transfer. The notes go from what it waits for to the cause: a circle of cores and streams each of which waits for the

@@ -4,7 +4,7 @@ use super::Findings;
 use super::transfers::{Fields, dims};
 use crate::codes;
 use crate::design::{Design, Fifo, Link, Step, steps};
-use crate::device::{Direction, TileKind};
+use crate::device::TileKind;
 use crate::mlir::Op;
 
 pub(super) fn check(design: &Design, findings: &mut Findings) {
@@ -252,12 +252,4 @@ fn replay(design: &Design, findings: &mut Findings) {
         }
         seen.extend(halves);
     }
-}
-
-/// Which way a fifo goes at the host, if it does.
-pub(super) fn host_direction(fifo: &Fifo) -> Option<Direction> {
-    if fifo.producer.tile.row == 0 {
-        return Some(Direction::Mm2s);
-    }
-    fifo.consumers.iter().any(|end| end.tile.row == 0).then_some(Direction::S2mm)
 }

@@ -34,6 +34,8 @@
 //! | 1849 | each fifo is given the objects that what the host waits for needs |
 //! | 1850 | kernels are called as they are declared |
 //! | 1851 | a core's program fits its memory |
+//! | 1852 | the design does not hang, whatever its data |
+//! | 1863 | it does not do so by buffers only that lowering adds |
 
 mod balance;
 mod cores;
@@ -42,7 +44,9 @@ mod streams;
 mod tiles;
 mod transfers;
 
+use crate::codes;
 use crate::design::Design;
+use crate::run::foresee;
 use wsp_diag::{Code, Diagnostic, Span};
 
 /// What is found.
@@ -57,7 +61,7 @@ impl Findings {
     }
 }
 
-/// Everything that is wrong with a design, in the order of its text.
+/// Everything that is wrong with a design, in the order of its text: errors, and warnings where nothing else is found.
 pub fn check(design: &Design) -> Vec<Diagnostic> {
     let mut findings = Findings::default();
     tiles::check(design, &mut findings);
@@ -65,10 +69,29 @@ pub fn check(design: &Design) -> Vec<Diagnostic> {
     cores::check(design, &mut findings);
     streams::check(design, &mut findings);
     transfers::check(design, &mut findings);
+    tiles::room(design, &mut findings);
     // What is needed follows from fifos that fit.
     if findings.0.is_empty() {
         balance::check(design, &mut findings);
     }
+    if findings.0.is_empty() {
+        ahead(design, &mut findings);
+    }
     findings.0.sort_by_key(|found| found.primary.as_ref().map_or(0, |label| label.span.start));
     findings.0
+}
+
+/// What a run without data tells.
+fn ahead(design: &Design, findings: &mut Findings) {
+    for (at, sequence) in design.sequences.iter().enumerate() {
+        match foresee(design, at) {
+            Some(Err(deadlock)) => {
+                let told = deadlock.diagnostic();
+                let found = findings.add(codes::STALL, sequence.span, told.message);
+                found.notes = told.notes;
+            }
+            Some(Ok(warnings)) => findings.0.extend(warnings),
+            None => {}
+        }
+    }
 }

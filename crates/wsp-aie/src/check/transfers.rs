@@ -1,10 +1,9 @@
 //! Transfers: of the host, and of tiles' own descriptors.
 
 use super::Findings;
-use super::fifos::host_direction;
 use crate::codes;
-use crate::design::{Design, Length, Move, Sequence, Step, TileDma, steps};
-use crate::device::{ITERATIONS, TileKind};
+use crate::design::{Design, Fifo, Length, Move, Sequence, Step, TileDma, steps};
+use crate::device::{Direction, ITERATIONS, TileKind};
 use crate::mlir::{Attr, Dim, Op, Value};
 use wsp_diag::Span;
 
@@ -93,72 +92,90 @@ pub(super) fn dims(fields: &Fields<'_>, dims: &[Dim], span: Span, findings: &mut
     }
 }
 
+/// What a sequence has started and not waited for.
+#[derive(Default)]
+struct Open {
+    /// Descriptors, by their tile and number.
+    used: Vec<(String, i64)>,
+    /// Transfers that tell their end, by what they are of.
+    told: Vec<String>,
+    /// Tasks, and whether they tell their end.
+    tasks: Vec<(Value, bool)>,
+}
+
 fn check_steps(design: &Design, sequence: &Sequence, steps: &[Step], findings: &mut Findings) {
-    // Descriptors in use, by their tile and number; transfers that tell their end, by what they are of.
-    let mut used: Vec<(String, i64)> = Vec::new();
-    let mut told: Vec<String> = Vec::new();
-    let mut tasks: Vec<(Value, bool)> = Vec::new();
+    let mut open = Open::default();
     for step in steps {
         match step {
             Step::Move(transfer) => {
-                let name = check_move(design, sequence, transfer, findings);
-                let Some(name) = name else { continue };
-                if let Some(task) = transfer.task {
-                    tasks.push((task, transfer.token));
-                }
-                if let Some(id) = transfer.id {
-                    let tile = place(design, &name);
-                    if used.iter().any(|(at, have)| *at == tile && *have == id) {
-                        let message = format!(
-                            "descriptor {id} of {tile} is used again, and no wait tells that it is free"
-                        );
-                        findings.add(codes::REUSE, transfer.span, message);
-                    }
-                    used.push((tile, id));
-                }
-                if transfer.token && transfer.task.is_none() {
-                    told.push(name);
+                if let Some(name) = check_move(design, sequence, transfer, findings) {
+                    open.start(design, transfer, name, findings);
                 }
             }
             Step::Wait(name, span) => {
-                if !is_known(design, name) {
-                    findings.add(
-                        codes::METADATA,
-                        *span,
-                        format!("no fifo or channel `@{name}` is at a shim tile"),
-                    );
-                    continue;
+                if is_known(design, name) {
+                    open.wait(name, *span, findings);
+                } else {
+                    let message = format!("no fifo or channel `@{name}` is at a shim tile");
+                    findings.add(codes::METADATA, *span, message);
                 }
-                match told.iter().position(|have| have == name) {
-                    Some(at) => {
-                        told.remove(at);
-                    }
-                    None => {
-                        let message = format!(
-                            "the sequence waits for `@{name}`, of which no transfer tells its end here"
-                        );
-                        findings
-                            .add(codes::WAIT, *span, message)
-                            .help
-                            .push("give it `issue_token = true`".to_owned());
-                    }
-                }
-                // What was waited for came after all that it needs.
-                used.clear();
             }
             Step::Await(task, span) => {
-                if !tasks.contains(&(*task, true)) {
+                if !open.tasks.contains(&(*task, true)) {
                     let message = "the sequence waits for a task that does not tell its end".to_owned();
-                    findings
-                        .add(codes::WAIT, *span, message)
-                        .help
-                        .push("give it `issue_token = true`".to_owned());
+                    findings.add(codes::WAIT, *span, message).help.push(TOKEN.to_owned());
                 }
-                used.clear();
+                open.used.clear();
             }
             Step::Start(..) | Step::Free(..) | Step::Compute(_) => {}
         }
     }
+}
+
+/// What to write so that a transfer can be waited for.
+const TOKEN: &str = "give it `issue_token = true`";
+
+impl Open {
+    fn start(&mut self, design: &Design, transfer: &Move, name: String, findings: &mut Findings) {
+        if let Some(task) = transfer.task {
+            self.tasks.push((task, transfer.token));
+        }
+        if let Some(id) = transfer.id {
+            let tile = place(design, &name);
+            if self.used.iter().any(|(at, have)| *at == tile && *have == id) {
+                let message =
+                    format!("descriptor {id} of {tile} is used again, and no wait tells that it is free");
+                findings.add(codes::REUSE, transfer.span, message);
+            }
+            self.used.push((tile, id));
+        }
+        let tells = transfer.token || is_into_host(design, &name);
+        if tells && transfer.task.is_none() {
+            self.told.push(name);
+        }
+    }
+
+    fn wait(&mut self, name: &str, span: Span, findings: &mut Findings) {
+        match self.told.iter().position(|have| have == name) {
+            Some(at) => {
+                self.told.remove(at);
+            }
+            None => {
+                let message =
+                    format!("the sequence waits for `@{name}`, of which no transfer tells its end here");
+                findings.add(codes::WAIT, span, message).help.push(TOKEN.to_owned());
+            }
+        }
+        // What was waited for came after all that it needs.
+        self.used.clear();
+    }
+}
+
+/// Whether transfers of a fifo or channel go into the memory of the host.
+fn is_into_host(design: &Design, name: &str) -> bool {
+    let fifo = design.fifo(name).and_then(Fifo::host_direction);
+    let given = design.allocations.iter().find(|given| given.name == name).map(|given| given.direction);
+    fifo.or(given) == Some(Direction::S2mm)
 }
 
 /// Where a fifo or channel meets the host, as a message has it.
@@ -172,7 +189,7 @@ fn place(design: &Design, name: &str) -> String {
 }
 
 fn is_known(design: &Design, name: &str) -> bool {
-    let fifo = design.fifo(name).is_some_and(|fifo| host_direction(fifo).is_some());
+    let fifo = design.fifo(name).is_some_and(|fifo| fifo.host_direction().is_some());
     fifo || design.allocations.iter().any(|given| given.name == name)
 }
 
@@ -192,7 +209,7 @@ fn check_move(
         let mut all: Vec<&str> = design
             .fifos
             .iter()
-            .filter(|fifo| host_direction(fifo).is_some())
+            .filter(|fifo| fifo.host_direction().is_some())
             .map(|fifo| fifo.name.as_str())
             .collect();
         all.extend(design.allocations.iter().map(|given| given.name.as_str()));

@@ -369,6 +369,14 @@ impl Fifo {
         if consumer.reaches(self.producer.tile) { self.producer.tile } else { consumer }
     }
 
+    /// Which way its objects go at the host, if it begins or ends there.
+    pub fn host_direction(&self) -> Option<Direction> {
+        if self.producer.tile.row == 0 {
+            return Some(Direction::Mm2s);
+        }
+        self.consumers.iter().any(|end| end.tile.row == 0).then_some(Direction::S2mm)
+    }
+
     /// Elements of an object; 0 where the type has none.
     pub fn elements(&self) -> u64 {
         self.object.elements().unwrap_or(0)

@@ -6,6 +6,7 @@ use crate::codes;
 use crate::device::Direction;
 use crate::mlir::{Attr, Op, Value};
 use wsp_diag::{Diagnostic, Span};
+use wsp_ordered::OrderedMap;
 
 /// A number of a transfer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,7 +36,7 @@ pub struct Move {
     pub channel: Option<(Value, Direction, i64)>,
     /// The number of its descriptor, where that is fixed.
     pub id: Option<i64>,
-    /// Its end can be waited for.
+    /// It says that its end can be waited for; a transfer into the memory of the host can be, whether it says so or not.
     pub token: bool,
     /// The value of a task, which is started by itself.
     pub task: Option<Value>,
@@ -67,17 +68,34 @@ pub enum Step {
 /// # Errors
 /// The first operation that has no place in a sequence, or lacks what it needs.
 pub fn steps(sequence: &Sequence) -> Result<Vec<Step>, Diagnostic> {
-    sequence.body.iter().map(step).collect()
+    let mut known = OrderedMap::new();
+    for op in sequence.body.iter().filter(|op| op.name == "arith.constant") {
+        if let (Some(Attr::Int(value, _)), Some(result)) = (op.find("value"), op.results.first()) {
+            known.insert(*result, *value);
+        }
+    }
+    sequence.body.iter().map(|op| step(op, &known)).collect()
+}
+
+/// The values of a sequence's constants.
+type Known = OrderedMap<Value, i64>;
+
+/// Refuses attributes that would be lost.
+fn only(op: &Op, known: &[&str]) -> Result<(), Diagnostic> {
+    match op.attrs.iter().find(|(name, _)| !known.contains(&name.as_str())) {
+        Some((name, _)) => fault(op, &format!("has `{name}`, which is not known here")),
+        None => Ok(()),
+    }
 }
 
 fn fault<T>(op: &Op, message: &str) -> Result<T, Diagnostic> {
     Err(Diagnostic::error(codes::ATTRIBUTE, format!("`{}` {message}", op.name)).at(op.span, ""))
 }
 
-fn step(op: &Op) -> Result<Step, Diagnostic> {
+fn step(op: &Op, known: &Known) -> Result<Step, Diagnostic> {
     let task = || op.operands.first().copied();
     match (op.name.as_str(), task()) {
-        ("aiex.npu.dma_memcpy_nd", Some(array)) => memcpy(op, array).map(Step::Move),
+        ("aiex.npu.dma_memcpy_nd", Some(array)) => memcpy(op, array, known).map(Step::Move),
         ("aiex.npu.dma_wait", _) => match op.find_name("symbol") {
             Some(name) => Ok(Step::Wait(name.to_owned(), op.span)),
             None => fault(op, "has no `symbol`"),
@@ -91,54 +109,69 @@ fn step(op: &Op) -> Result<Step, Diagnostic> {
     }
 }
 
-fn memcpy(op: &Op, array: Value) -> Result<Move, Diagnostic> {
+/// The offsets, sizes and strides of a transfer, four of each.
+fn entries(op: &Op, known: &Known) -> Result<[Vec<Length>; 3], Diagnostic> {
     let mut given = op.operands.iter().skip(1);
-    let mut lists = Vec::new();
-    for name in ["static_offsets", "static_sizes", "static_strides"] {
+    let mut lists = [Vec::new(), Vec::new(), Vec::new()];
+    for (name, list) in ["static_offsets", "static_sizes", "static_strides"].into_iter().zip(&mut lists) {
         let Some(Attr::Dense(_, entries)) = op.find(name) else {
             return fault(op, &format!("has no `{name}`"));
         };
-        let mut list = Vec::new();
         for entry in entries {
-            list.push(match (*entry == i64::MIN, given.clone().next()) {
-                (true, Some(value)) => {
-                    given.next();
-                    Length::Of(*value)
+            list.push(match (*entry == i64::MIN).then(|| given.next()) {
+                Some(Some(value)) => {
+                    known.get(value).map_or(Length::Of(*value), |known| Length::Fixed(*known))
                 }
-                (true, None) => return fault(op, "has fewer operands than entries that are operands"),
-                (false, _) => Length::Fixed(*entry),
+                Some(None) => return fault(op, "has fewer operands than entries that are operands"),
+                None => Length::Fixed(*entry),
             });
         }
-        lists.push(list);
-    }
-    let (Some(strides), Some(sizes), Some(offsets)) = (lists.pop(), lists.pop(), lists.pop()) else {
-        return fault(op, "has no offsets, sizes and strides");
-    };
-    if offsets.len() != 4 || sizes.len() != 4 || strides.len() != 4 {
-        return fault(op, "has four offsets, four sizes and four strides");
-    }
-    // Offsets count in the strides of their dimensions; that of the innermost counts in elements.
-    let outer_is_zero = offsets[..3].iter().all(|offset| *offset == Length::Fixed(0));
-    let offset = match (offsets[3], outer_is_zero) {
-        (inner, true) => inner,
-        (Length::Fixed(inner), false) => {
-            let mut total = Some(inner);
-            for (offset, stride) in offsets[..3].iter().zip(&strides) {
-                let (Length::Fixed(offset), Length::Fixed(stride)) = (offset, stride) else {
-                    return fault(
-                        op,
-                        "has an outer offset that a launch decides; put all of it into the innermost",
-                    );
-                };
-                total = total.and_then(|total| total.checked_add(offset.checked_mul(*stride)?));
-            }
-            match total {
-                Some(total) => Length::Fixed(total),
-                None => return fault(op, "has an offset beyond 64 bits"),
-            }
+        if list.len() != 4 {
+            return fault(op, "has four offsets, four sizes and four strides");
         }
-        _ => return fault(op, "has an inner offset that a launch decides beside outer ones"),
+    }
+    Ok(lists)
+}
+
+/// Where a transfer begins, in elements: offsets count in the strides of their dimensions, that of the innermost in elements.
+fn offset(op: &Op, offsets: &[Length], strides: &[Length]) -> Result<Length, Diagnostic> {
+    let (outer, inner) = (&offsets[..3], offsets[3]);
+    if outer.iter().all(|offset| *offset == Length::Fixed(0)) {
+        return Ok(inner);
+    }
+    let Length::Fixed(mut total) = inner else {
+        return fault(op, "has an inner offset that a launch decides beside outer ones");
     };
+    for (offset, stride) in outer.iter().zip(strides) {
+        let (Length::Fixed(offset), Length::Fixed(stride)) = (offset, stride) else {
+            return fault(op, "has an outer offset that a launch decides; put all of it into the innermost");
+        };
+        match offset.checked_mul(*stride).and_then(|more| total.checked_add(more)) {
+            Some(sum) => total = sum,
+            None => return fault(op, "has an offset beyond 64 bits"),
+        }
+    }
+    Ok(Length::Fixed(total))
+}
+
+fn memcpy(op: &Op, array: Value, known: &Known) -> Result<Move, Diagnostic> {
+    only(
+        op,
+        &[
+            "metadata",
+            "id",
+            "issue_token",
+            "static_offsets",
+            "static_sizes",
+            "static_strides",
+            "operandSegmentSizes",
+            "packet",
+            // It says how the memory of the host is read, and not what.
+            "burst_length",
+        ],
+    )?;
+    let [offsets, sizes, strides] = entries(op, known)?;
+    let offset = offset(op, &offsets, &strides)?;
     let packet = match op.find("packet") {
         Some(Attr::Raw(text)) => Some(text.clone()),
         _ => None,
@@ -163,6 +196,8 @@ fn memcpy(op: &Op, array: Value) -> Result<Move, Diagnostic> {
 fn task_of(op: &Op) -> Result<Move, Diagnostic> {
     let descriptors: Vec<&Op> = op.body().iter().filter(|inner| inner.name == "aie.dma_bd").collect();
     let [descriptor] = descriptors.as_slice() else { return fault(op, "has one `aie.dma_bd` here") };
+    only(descriptor, &["offset", "len", "dimensions", "bd_id", "burst_length"])?;
+    only(op, &["alloc", "direction", "channel", "issue_token", "repeat_count"])?;
     let (Some(array), Some(task)) = (descriptor.operands.first().copied(), op.results.first().copied())
     else {
         return fault(op, "has a buffer, and makes a task");

@@ -184,9 +184,16 @@ impl Reader<'_> {
 
     /// `^name`, by its place among the names of blocks that were met.
     pub(super) fn successor(&mut self) -> Read<u32> {
+        let at = self.cursor.span();
         let name = self.sigil(Tok::Caret, "a block `^name`")?;
-        let at = self.label(&name);
-        Ok(at)
+        if self.labels.is_empty() {
+            return self.fault(
+                codes::VALUE,
+                at,
+                format!("`^{}` is a block outside a region", shorten(&name)),
+            );
+        }
+        Ok(self.label(&name))
     }
 
     fn label(&mut self, name: &str) -> u32 {

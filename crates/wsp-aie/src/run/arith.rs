@@ -59,6 +59,30 @@ fn to_f16(value: f32) -> u16 {
     sign | ((rounded >> 13) - (112 << 10)) as u16
 }
 
+/// The function of an operator that has a result for all values and is common.
+pub(super) fn plain(op: Binary, ty: Scalar) -> Option<fn(u64, u64) -> u64> {
+    let Binary::Plain(op) = op else { return None };
+    Some(match (op, ty) {
+        (BinOp::Add, Scalar::F32) => |a, b| single(number(a) + number(b)),
+        (BinOp::Sub, Scalar::F32) => |a, b| single(number(a) - number(b)),
+        (BinOp::Mul, Scalar::F32) => |a, b| single(number(a) * number(b)),
+        (BinOp::Add, Scalar::Int(32)) => |a, b| wrap((a as i64).wrapping_add(b as i64), 32),
+        (BinOp::Sub, Scalar::Int(32)) => |a, b| wrap((a as i64).wrapping_sub(b as i64), 32),
+        (BinOp::Mul, Scalar::Int(32)) => |a, b| wrap((a as i64).wrapping_mul(b as i64), 32),
+        (BinOp::Add, Scalar::Int(64)) => |a, b| a.wrapping_add(b),
+        (BinOp::Mul, Scalar::Int(64)) => |a, b| a.wrapping_mul(b),
+        _ => return None,
+    })
+}
+
+fn number(bits: u64) -> f32 {
+    f32::from_bits(bits as u32)
+}
+
+fn single(value: f32) -> u64 {
+    u64::from(value.to_bits())
+}
+
 /// What an operator makes of two registers; none for a division by 0 or a shift by the width or more.
 pub(super) fn binary(op: Binary, ty: Scalar, a: u64, b: u64) -> Option<u64> {
     if let Binary::Compare(predicate) = op {
@@ -177,7 +201,6 @@ pub(super) fn fma(ty: Scalar, a: u64, b: u64, c: u64) -> u64 {
     if ty == Scalar::F64 {
         return f64::from_bits(a).mul_add(f64::from_bits(b), f64::from_bits(c)).to_bits();
     }
-    let number = |bits: u64| f32::from_bits(bits as u32);
     round(number(a).mul_add(number(b), number(c)), ty)
 }
 

@@ -195,54 +195,10 @@ impl Compiler<'_> {
             "arith.select" => self.select(op),
             "arith.extf" | "arith.extsi" | "arith.extui" | "arith.fptosi" | "arith.index_cast"
             | "arith.sitofp" | "arith.truncf" | "arith.trunci" => self.cast(op),
-            "vector.broadcast" => {
-                let (from, to) = (self.of(op, 0)?, self.make(self.result(op)?, op)?);
-                if from.lanes != 1 || from.ty != to.ty {
-                    return self.fault(op, "one value is spread over lanes of its type");
-                }
-                self.push(Inst::Splat { to: to.reg, from: from.reg, lanes: to.lanes }, span);
-                Ok(())
-            }
-            "vector.fma" => {
-                let (a, b, c) = (self.of(op, 0)?, self.of(op, 1)?, self.of(op, 2)?);
-                let to = self.make(self.result(op)?, op)?;
-                if !a.ty.is_float() || [b, c, to].iter().any(|x| x.lanes != a.lanes || x.ty != a.ty) {
-                    return self.fault(op, "`vector.fma` is of three vectors of numbers of one type");
-                }
-                self.push(Inst::Fma { to: to.reg, a, b: b.reg, c: c.reg }, span);
-                Ok(())
-            }
+            "vector.broadcast" | "vector.fma" => self.lanewise(op),
             "vector.reduction" => self.reduction(op),
-            "memref.load" | "vector.load" => {
-                let (memory, index) = (self.memory(op, 0)?, self.index(op, 0, 1)?);
-                let to = self.make(self.result(op)?, op)?;
-                self.element(op, 0, to)?;
-                self.push(Inst::Load { to, memory, index }, span);
-                Ok(())
-            }
-            "memref.store" | "vector.store" => {
-                let (from, memory) = (self.of(op, 0)?, self.memory(op, 1)?);
-                let index = self.index(op, 1, 2)?;
-                self.element(op, 1, from)?;
-                self.push(Inst::Store { from, memory, index }, span);
-                Ok(())
-            }
-            "memref.alloc" => {
-                let value = self.result(op)?;
-                let bytes = self.design.module.ty(value).bytes().filter(|bytes| *bytes <= 1 << 20);
-                let Some(bytes) = bytes else {
-                    return self.fault(op, "memory of at most 1 MiB and of a fixed size");
-                };
-                let to = self.fresh(1);
-                self.regs.insert(value, to);
-                self.push(Inst::Alloc { to, bytes }, span);
-                Ok(())
-            }
-            "memref.copy" => {
-                let (from, to) = (self.memory(op, 0)?, self.memory(op, 1)?);
-                self.push(Inst::CopyMemory { from, to }, span);
-                Ok(())
-            }
+            "memref.load" | "vector.load" | "memref.store" | "vector.store" | "memref.alloc"
+            | "memref.copy" => self.move_data(op),
             "scf.for" => self.for_loop(op),
             "scf.if" => self.if_else(op),
             "func.call" => self.call(op),
@@ -252,6 +208,56 @@ impl Compiler<'_> {
             "aie.objectfifo.subview.access" => self.access(op),
             _ => Err(not_run(&format!("`{}` in the body of a core", op.name), span)),
         }
+    }
+
+    fn lanewise(&mut self, op: &Op) -> Made<()> {
+        let a = self.of(op, 0)?;
+        if op.name == "vector.broadcast" {
+            let to = self.make(self.result(op)?, op)?;
+            if a.lanes != 1 || a.ty != to.ty {
+                return self.fault(op, "one value is spread over lanes of its type");
+            }
+            self.push(Inst::Splat { to: to.reg, from: a.reg, lanes: to.lanes }, op.span);
+            return Ok(());
+        }
+        let (b, c) = (self.of(op, 1)?, self.of(op, 2)?);
+        let to = self.make(self.result(op)?, op)?;
+        if !a.ty.is_float() || [b, c, to].iter().any(|x| x.lanes != a.lanes || x.ty != a.ty) {
+            return self.fault(op, "`vector.fma` is of three vectors of numbers of one type");
+        }
+        self.push(Inst::Fma { to: to.reg, a, b: b.reg, c: c.reg }, op.span);
+        Ok(())
+    }
+
+    /// Memory that is made, read, written or copied.
+    fn move_data(&mut self, op: &Op) -> Made<()> {
+        let inst = match op.name.as_str() {
+            "memref.load" | "vector.load" => {
+                let (memory, index) = (self.memory(op, 0)?, self.index(op, 0, 1)?);
+                let to = self.make(self.result(op)?, op)?;
+                self.element(op, 0, to)?;
+                Inst::Load { to, memory, index }
+            }
+            "memref.store" | "vector.store" => {
+                let (from, memory) = (self.of(op, 0)?, self.memory(op, 1)?);
+                let index = self.index(op, 1, 2)?;
+                self.element(op, 1, from)?;
+                Inst::Store { from, memory, index }
+            }
+            "memref.alloc" => {
+                let value = self.result(op)?;
+                let bytes = self.design.module.ty(value).bytes().filter(|bytes| *bytes <= 1 << 20);
+                let Some(bytes) = bytes else {
+                    return self.fault(op, "memory of at most 1 MiB and of a fixed size");
+                };
+                let to = self.fresh(1);
+                self.regs.insert(value, to);
+                Inst::Alloc { to, bytes }
+            }
+            _ => Inst::CopyMemory { from: self.memory(op, 0)?, to: self.memory(op, 1)? },
+        };
+        self.push(inst, op.span);
+        Ok(())
     }
 
     fn binary(&mut self, op: &Op, binary: Binary) -> Made<()> {

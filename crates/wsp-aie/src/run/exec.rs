@@ -12,9 +12,15 @@ use wsp_diag::Diagnostic;
 #[derive(Debug)]
 pub(super) struct CoreState {
     pub(super) code: Code,
+    state: State,
+}
+
+/// What changes while a core runs.
+#[derive(Debug)]
+struct State {
     registers: Vec<u64>,
     at: usize,
-    pub(super) ended: bool,
+    ended: bool,
     /// Buffers of the core's own, by the instruction that makes them.
     allocated: Vec<(usize, usize)>,
 }
@@ -40,38 +46,47 @@ pub(super) struct World<'a> {
     pub(super) kernels: &'a mut dyn FnMut(&str, &mut Call<'_>) -> bool,
 }
 
-type Done<T> = Result<T, Box<Diagnostic>>;
+/// What is done, or what is wrong.
+type Done<T> = Result<T, String>;
 
 impl CoreState {
     pub(super) fn new(code: Code) -> CoreState {
         let registers = vec![0; code.registers as usize];
-        CoreState { code, registers, at: 0, ended: false, allocated: Vec::new() }
-    }
-
-    fn fault<T>(&self, message: String) -> Done<T> {
-        let fault = Diagnostic::error(codes::FAULT, message);
-        Err(Box::new(match self.code.spans.get(self.at) {
-            Some(span) => fault.at(*span, ""),
-            None => fault,
-        }))
+        CoreState { code, state: State { registers, at: 0, ended: false, allocated: Vec::new() } }
     }
 
     /// Runs at most so many steps, which it counts down; and whether anything was done.
-    pub(super) fn run(&mut self, steps: &mut u64, world: &mut World<'_>) -> Done<(Stop, bool)> {
+    pub(super) fn run(
+        &mut self,
+        steps: &mut u64,
+        world: &mut World<'_>,
+    ) -> Result<(Stop, bool), Box<Diagnostic>> {
+        let state = &mut self.state;
         let mut moved = false;
         while *steps > 0 {
-            if self.ended {
+            if state.ended {
                 return Ok((Stop::Ended, moved));
             }
             *steps -= 1;
-            if let Some(stop) = self.step(world)? {
-                return Ok((stop, moved));
+            let at = state.at;
+            match state.inst(&self.code.insts[at], world) {
+                Ok(Next::Go) => state.at = at + 1,
+                Ok(Next::To(target)) => state.at = target as usize,
+                Ok(Next::Stop(stop)) => return Ok((stop, moved)),
+                Ok(Next::End) => state.ended = true,
+                Err(message) => {
+                    return Err(Box::new(
+                        Diagnostic::error(codes::FAULT, message).at(self.code.spans[at], ""),
+                    ));
+                }
             }
             moved = true;
         }
         Ok((Stop::Steps, moved))
     }
+}
 
+impl State {
     fn integer(&self, reg: Reg) -> i64 {
         self.registers[reg as usize] as i64
     }
@@ -82,26 +97,6 @@ impl CoreState {
 
     fn lane(&self, reg: Reg, lane: u32) -> u64 {
         self.registers[(reg + lane) as usize]
-    }
-
-    /// One instruction; what it waits for, where it waits.
-    fn step(&mut self, world: &mut World<'_>) -> Done<Option<Stop>> {
-        // Nothing in the code changes, and registers do: the instruction is taken out of it meanwhile.
-        let at = self.at;
-        let inst = std::mem::replace(&mut self.code.insts[at], Inst::End);
-        let done = self.inst(&inst, world);
-        self.code.insts[at] = inst;
-        let next = match done? {
-            Next::Go => at + 1,
-            Next::To(target) => target as usize,
-            Next::Stop(stop) => return Ok(Some(stop)),
-            Next::End => {
-                self.ended = true;
-                return Ok(None);
-            }
-        };
-        self.at = next;
-        Ok(None)
     }
 
     fn inst(&mut self, inst: &Inst, world: &mut World<'_>) -> Done<Next> {
@@ -118,7 +113,7 @@ impl CoreState {
             }
             Inst::Enter { i, low, high, step, target } => {
                 if self.integer(*step) <= 0 {
-                    return self.fault(format!("a loop steps by {}; steps are above 0", self.integer(*step)));
+                    return fault(format!("a loop steps by {}; steps are above 0", self.integer(*step)));
                 }
                 self.set(*i, 0, self.registers[*low as usize]);
                 if self.integer(*low) >= self.integer(*high) {
@@ -191,7 +186,7 @@ impl CoreState {
                 let (from, to) =
                     (self.registers[*from as usize] as usize, self.registers[*to as usize] as usize);
                 if world.memory[from].len() != world.memory[to].len() {
-                    return self.fault("memory is copied to one of another size".to_owned());
+                    return fault("memory is copied to one of another size".to_owned());
                 }
                 if from != to {
                     let held = std::mem::take(&mut world.memory[from]);
@@ -213,7 +208,7 @@ impl CoreState {
             Inst::Access { to, end, index } => {
                 let held = &world.net.ends[*end];
                 if u64::from(*index) >= held.held {
-                    return self.fault(format!("object {index} is used where {} are held", held.held));
+                    return fault(format!("object {index} is used where {} are held", held.held));
                 }
                 let pool = &world.net.pools[held.pool];
                 let first = match held.role {
@@ -227,7 +222,7 @@ impl CoreState {
                 let held = &mut world.net.ends[*end];
                 let Some(left) = held.held.checked_sub(u64::from(*count)) else {
                     let message = format!("{count} objects are given back where {} are held", held.held);
-                    return self.fault(message);
+                    return fault(message);
                 };
                 held.held = left;
                 let pool = &mut world.net.pools[held.pool];
@@ -268,13 +263,18 @@ impl CoreState {
     }
 
     fn binary(&mut self, op: Binary, to: Reg, a: Lanes, b: Reg) -> Done<()> {
+        if let Some(plain) = arith::plain(op, a.ty) {
+            for lane in 0..a.lanes {
+                let value = plain(self.lane(a.reg, lane), self.lane(b, lane));
+                self.set(to, lane, value);
+            }
+            return Ok(());
+        }
         for lane in 0..a.lanes {
             let (left, right) = (self.lane(a.reg, lane), self.lane(b, lane));
             match arith::binary(op, a.ty, left, right) {
                 Some(value) => self.set(to, lane, value),
-                None => {
-                    return self.fault(format!("`{} {op:?} {}` has no result", left as i64, right as i64));
-                }
+                None => return fault(format!("`{} {op:?} {}` has no result", left as i64, right as i64)),
             }
         }
         Ok(())
@@ -288,7 +288,7 @@ impl CoreState {
             let last = i + 1 == index.len();
             let beyond = value >= one.extent || last && one.extent - value < u64::from(lanes.lanes);
             if beyond {
-                return self.fault(format!(
+                return fault(format!(
                     "index {} is beyond the extent {} of the memory",
                     value as i64, one.extent
                 ));
@@ -300,28 +300,51 @@ impl CoreState {
 
     fn load(&mut self, to: Lanes, memory: Reg, index: &[Index], all: &[Vec<u8>]) -> Done<()> {
         let (buffer, at) = self.place(to, memory, index)?;
-        let bytes = to.ty.bytes();
-        for lane in 0..to.lanes {
-            let start = (at + lane as usize) * bytes;
-            let Some(element) = all[buffer].get(start..start + bytes) else {
-                return self.fault(format!("element {at} is beyond a memory of {} bytes", all[buffer].len()));
-            };
-            let value = arith::load(to.ty, element);
-            self.set(to.reg, lane, value);
+        let width = to.ty.bytes();
+        let from = &all[buffer];
+        let Some(bytes) = from.get(at * width..(at + to.lanes as usize) * width) else {
+            return fault(format!("element {at} is beyond a memory of {} bytes", from.len()));
+        };
+        let registers = &mut self.registers[to.reg as usize..(to.reg + to.lanes) as usize];
+        match to.ty {
+            Scalar::F32 => {
+                for (register, element) in registers.iter_mut().zip(bytes.chunks_exact(4)) {
+                    *register = u64::from(word(element));
+                }
+            }
+            Scalar::Int(32) => {
+                for (register, element) in registers.iter_mut().zip(bytes.chunks_exact(4)) {
+                    *register = i64::from(word(element) as i32) as u64;
+                }
+            }
+            ty => {
+                for (register, element) in registers.iter_mut().zip(bytes.chunks_exact(width)) {
+                    *register = arith::load(ty, element);
+                }
+            }
         }
         Ok(())
     }
 
     fn store(&mut self, from: Lanes, memory: Reg, index: &[Index], all: &mut [Vec<u8>]) -> Done<()> {
         let (buffer, at) = self.place(from, memory, index)?;
-        let bytes = from.ty.bytes();
-        let size = all[buffer].len();
-        for lane in 0..from.lanes {
-            let start = (at + lane as usize) * bytes;
-            let value = self.lane(from.reg, lane);
-            match all[buffer].get_mut(start..start + bytes) {
-                Some(element) => arith::store(from.ty, value, element),
-                None => return self.fault(format!("element {at} is beyond a memory of {size} bytes")),
+        let width = from.ty.bytes();
+        let to = &mut all[buffer];
+        let size = to.len();
+        let Some(bytes) = to.get_mut(at * width..(at + from.lanes as usize) * width) else {
+            return fault(format!("element {at} is beyond a memory of {size} bytes"));
+        };
+        let registers = &self.registers[from.reg as usize..(from.reg + from.lanes) as usize];
+        match from.ty {
+            Scalar::F32 | Scalar::Int(32) => {
+                for (register, element) in registers.iter().zip(bytes.chunks_exact_mut(4)) {
+                    element.copy_from_slice(&(*register as u32).to_le_bytes());
+                }
+            }
+            ty => {
+                for (register, element) in registers.iter().zip(bytes.chunks_exact_mut(width)) {
+                    arith::store(ty, *register, element);
+                }
             }
         }
         Ok(())
@@ -345,7 +368,7 @@ impl CoreState {
         let mut call = Call { memory: world.memory, given, made: vec![0.0; results.len()] };
         let name = &world.design.kernels[kernel].name;
         if !(world.kernels)(name, &mut call) {
-            return self.fault(format!("no function of the host stands for kernel `@{name}`"));
+            return fault(format!("no function of the host stands for kernel `@{name}`"));
         }
         let made = call.made;
         for (lanes, value) in results.iter().zip(made) {
@@ -359,12 +382,21 @@ impl CoreState {
     }
 }
 
+fn fault<T>(message: String) -> Done<T> {
+    Err(message)
+}
+
 /// Where a core goes on.
 enum Next {
     Go,
     To(u32),
     Stop(Stop),
     End,
+}
+
+/// A word of four bytes.
+fn word(bytes: &[u8]) -> u32 {
+    bytes.try_into().map_or(0, u32::from_le_bytes)
 }
 
 /// Whether an end has its object `ahead`, or room for it.

@@ -10,10 +10,12 @@ mod code;
 mod compile;
 mod control;
 mod exec;
+mod flows;
 mod net;
 mod places;
 mod report;
 mod sequence;
+mod skeleton;
 mod stream;
 
 pub use report::{Deadlock, Waits};
@@ -23,7 +25,7 @@ use crate::design::{Design, steps};
 use exec::{CoreState, Stop, World};
 pub(crate) use net::{Net, depth};
 use sequence::Running;
-use wsp_diag::{Diagnostic, Severity, Span};
+use wsp_diag::{Diagnostic, Span};
 
 /// How many buffers fifos have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -153,12 +155,16 @@ pub struct Machine<'d> {
     scratch: Vec<u8>,
     /// Instructions that a launch may take.
     pub most_steps: u64,
+    /// Pieces that its streams may move.
+    most_pieces: u64,
 }
 
 /// Instructions that a launch may take, unless it says otherwise: some minutes.
 const MOST_STEPS: u64 = 10_000_000_000;
 /// Instructions that a core takes before others go on.
 const TURN: u64 = 1 << 20;
+/// Instructions, and pieces, that are looked ahead.
+const FORESEEN: u64 = 1 << 20;
 /// Most bytes of all memory of a design that runs.
 const MOST_BYTES: u64 = 1 << 32;
 
@@ -174,17 +180,22 @@ impl<'d> Machine<'d> {
     /// # Errors
     /// Something of it is wrong, or is not run here.
     pub fn new(design: &'d Design, allocation: Allocation) -> Result<Machine<'d>, Diagnostic> {
-        Machine::make(design, allocation).map_err(|fault| *fault)
+        Machine::make(design, allocation, false).map_err(|fault| *fault)
     }
 
-    fn make(design: &'d Design, allocation: Allocation) -> Result<Machine<'d>, Box<Diagnostic>> {
+    fn make(
+        design: &'d Design,
+        allocation: Allocation,
+        tokens: bool,
+    ) -> Result<Machine<'d>, Box<Diagnostic>> {
         for fifo in &design.fifos {
             if let Some((name, _)) = fifo.others.first() {
                 return Err(not_run(&format!("`{name}` of fifo `@{}`", fifo.name), fifo.span));
             }
         }
         let mut net = Net::new(design, allocation)?;
-        net.add_flows(design)?;
+        flows::add(design, &mut net)?;
+        net.tokens = tokens;
         let mut cores = Vec::new();
         for (i, core) in design.cores.iter().enumerate() {
             let mut end =
@@ -192,15 +203,25 @@ impl<'d> Machine<'d> {
             cores.push(CoreState::new(compile::compile(design, core, &mut end)?));
         }
         let total: u64 = net.buffers.iter().sum();
-        if total > MOST_BYTES {
+        if total > MOST_BYTES && !tokens {
             let message = format!("the design has {total} bytes of memory, and {MOST_BYTES} are run at most");
             return Err(Box::new(Diagnostic::error(codes::NOT_RUN, message)));
         }
-        let mut memory: Vec<Vec<u8>> = net.buffers.iter().map(|bytes| vec![0; *bytes as usize]).collect();
+        let size = |bytes: &u64| if tokens { 0 } else { *bytes as usize };
+        let mut memory: Vec<Vec<u8>> = net.buffers.iter().map(|bytes| vec![0; size(bytes)]).collect();
         let host = memory.len();
         let most_args = design.sequences.iter().map(|sequence| sequence.args.len()).max().unwrap_or(0);
         memory.resize_with(host + most_args, Vec::new);
-        Ok(Machine { design, net, memory, host, cores, scratch: Vec::new(), most_steps: MOST_STEPS })
+        Ok(Machine {
+            design,
+            net,
+            memory,
+            host,
+            cores,
+            scratch: Vec::new(),
+            most_steps: MOST_STEPS,
+            most_pieces: u64::MAX,
+        })
     }
 
     /// Runs a sequence, the only one where no name is given, to its end, and until all transfers are done.
@@ -270,7 +291,7 @@ impl<'d> Machine<'d> {
 
     fn rounds(&mut self, running: &mut Running, kernels: &mut Kernels<'_>) -> Result<Counts, Failure> {
         let mut counts = Counts::default();
-        let mut left = self.most_steps;
+        let (mut left, mut pieces) = (self.most_steps, 0);
         let mut stops = vec![Stop::Steps; self.cores.len()];
         loop {
             let mut moved = running.go(self.design, &mut self.net)?;
@@ -281,6 +302,7 @@ impl<'d> Machine<'d> {
                         format!("{} is at byte {byte}, beyond its array", self.net.streams[at].name);
                     return Err(Failure::Fault(Diagnostic::error(codes::TRANSFER, message)));
                 }
+                pieces += done.pieces;
                 running.finished(&done.finished);
                 moved |= done.bytes > 0;
                 counts.waits += u64::from(done.bytes == 0);
@@ -302,7 +324,7 @@ impl<'d> Machine<'d> {
                 counts.waits += u64::from(!went);
                 moved |= went;
             }
-            if left == 0 {
+            if left == 0 || pieces > self.most_pieces {
                 let message = format!("a launch took {} instructions and is not over", self.most_steps);
                 return Err(Failure::Fault(Diagnostic::error(codes::FAULT, message)));
             }
@@ -358,27 +380,69 @@ pub fn run_both(
             Err(fault) => Err(fault),
         }
     };
+    Ok((counts, extras(design, &mut hangs)?))
+}
+
+/// A warning for each fifo that a design needs an extra buffer of.
+fn extras(
+    design: &Design,
+    hangs: &mut dyn FnMut(Allocation) -> Result<bool, Failure>,
+) -> Result<Vec<Diagnostic>, Failure> {
     let mut warnings = Vec::new();
     if !hangs(Allocation::Declared)? {
-        return Ok((counts, warnings));
+        return Ok(warnings);
     }
     for (i, fifo) in design.fifos.iter().enumerate() {
         if hangs(Allocation::LoweredBut(i))? {
-            let declared = fifo.producer_depth();
+            let depth = fifo.producer_depth();
+            let message =
+                format!("the design runs only by a buffer more of fifo `@{}` than it has", fifo.name);
             warnings.push(
-                Diagnostic::new(
-                    codes::EXTRA,
-                    Severity::Warning,
-                    format!("the design runs only by a buffer more of fifo `@{}` than it has", fifo.name),
-                )
-                .at(fifo.span, format!("depth {declared}"))
-                .help(format!("make it at least {} deep", declared + 1)),
+                Diagnostic::warning(codes::EXTRA, message)
+                    .at(fifo.span, format!("depth {depth}"))
+                    .help(format!("make it at least {} deep", depth + 1)),
             );
         }
     }
     if warnings.is_empty() {
         let message = "the design runs only by buffers more of several fifos than they have";
-        warnings.push(Diagnostic::new(codes::EXTRA, Severity::Warning, message));
+        warnings.push(Diagnostic::warning(codes::EXTRA, message));
     }
-    Ok((counts, warnings))
+    Ok(warnings)
+}
+
+/// Whether a sequence hangs, whatever the data is, and by which extra buffers it does not. Nothing where what is computed decides it, where a launch
+/// decides lengths, or where it takes too long to find out.
+pub(crate) fn foresee(design: &Design, sequence: usize) -> Option<Result<Vec<Diagnostic>, Deadlock>> {
+    let bare = skeleton::skeleton(design)?;
+    let hangs = |allocation| {
+        let mut machine = Machine::make(&bare, allocation, true)?;
+        (machine.most_steps, machine.most_pieces) = (FORESEEN, FORESEEN);
+        machine.foresee(sequence)
+    };
+    match hangs(Allocation::Lowered) {
+        Ok(None) => {}
+        Ok(Some(deadlock)) => return Some(Err(deadlock)),
+        Err(_) => return None,
+    }
+    extras(design, &mut |allocation| Ok(hangs(allocation)?.is_some())).ok().map(Ok)
+}
+
+impl Machine<'_> {
+    /// Runs a sequence without data.
+    fn foresee(&mut self, sequence: usize) -> Result<Option<Deadlock>, Failure> {
+        let design = self.design;
+        let sequence = &design.sequences[sequence];
+        let mut running = Running::new(steps(sequence).map_err(Failure::Fault)?);
+        for (i, value) in sequence.args.iter().enumerate() {
+            if let Some(bytes) = design.module.ty(*value).element_bytes() {
+                running.arrays.insert(*value, (self.host + i, bytes));
+            }
+        }
+        match self.rounds(&mut running, &mut |_, _| true) {
+            Ok(_) => Ok(None),
+            Err(Failure::Deadlock(deadlock)) => Ok(Some(deadlock)),
+            Err(fault) => Err(fault),
+        }
+    }
 }

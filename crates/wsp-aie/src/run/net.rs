@@ -4,7 +4,7 @@
 //! for a reader once every writer has put in its part. Writers and readers are cores, which hold slots, and *streams*, which move bytes from one pool,
 //! or from the host, to others.
 
-use super::chain::{self, Chain};
+use super::chain::Chain;
 use super::places::places;
 use super::{Allocation, not_run};
 use crate::codes;
@@ -16,6 +16,9 @@ use wsp_diag::{Diagnostic, Span};
 use wsp_ordered::OrderedMap;
 
 pub(super) type Made<T> = Result<T, Box<Diagnostic>>;
+
+/// Most objects of a fifo on a tile: a memory tile has room for as many words.
+const MOST_OBJECTS: u32 = 1 << 17;
 
 /// A ring of buffers on a tile.
 #[derive(Debug)]
@@ -168,6 +171,8 @@ pub(crate) struct Net {
     pub(crate) pools: Vec<Pool>,
     pub(super) streams: Vec<Stream>,
     pub(super) ends: Vec<CoreEnd>,
+    /// Only whether objects come is looked at, and not what they are.
+    pub(super) tokens: bool,
     /// Values of locks.
     pub(super) locks: Vec<i64>,
     /// Bytes of each buffer.
@@ -226,17 +231,27 @@ impl Net {
         Ok(net)
     }
 
-    /// Adds the streams that are no fifos.
-    pub(super) fn add_flows(&mut self, design: &Design) -> Made<()> {
-        chain::add(design, self)
-    }
-
-    fn pool(&mut self, tile: Tile, depth: u32, bytes: u64, writers: usize, readers: usize) -> usize {
+    fn pool(
+        &mut self,
+        tile: Tile,
+        depth: u32,
+        fifo: &Fifo,
+        bytes: u64,
+        users: (usize, usize),
+    ) -> Made<usize> {
+        if depth == 0 || depth > MOST_OBJECTS {
+            let message = format!(
+                "fifo `@{}` has {depth} objects on tile {tile}; 1 to {MOST_OBJECTS} are taken",
+                fifo.name
+            );
+            return Err(Box::new(Diagnostic::error(codes::DEPTH, message).at(fifo.span, "")));
+        }
         let first = self.buffers.len();
         self.buffers.extend(std::iter::repeat_n(bytes, depth as usize));
         let slots = (first..self.buffers.len()).collect();
+        let (writers, readers) = users;
         self.pools.push(Pool { tile, slots, written: vec![0; writers], read: vec![0; readers], bytes });
-        self.pools.len() - 1
+        Ok(self.pools.len() - 1)
     }
 
     /// The pool that fifos share on the tile where some end and others begin.
@@ -273,7 +288,7 @@ impl Net {
             consider(fifo.bytes(), depth(design, fifo, tile, fifo.producer_depth(), allocation));
         }
         let (bytes, depth) = largest.unwrap_or((0, 0));
-        let pool = self.pool(tile, depth, bytes, ins.len(), outs.len());
+        let pool = self.pool(tile, depth, &design.fifos[outs[0]], bytes, (ins.len(), outs.len()))?;
         for (writer, (fifo, end)) in ins.iter().zip(in_ends).enumerate() {
             self.of_fifo[*fifo][end + 1] = Some((pool, Role::Writer(writer)));
         }
@@ -290,7 +305,8 @@ impl Net {
             let (producer, consumer) = (fifo.producer.tile, fifo.consumers[0].tile);
             let depth =
                 depth_at(producer, fifo.producer_depth()).max(depth_at(consumer, fifo.producer_depth()));
-            let pool = self.pool(fifo.home.unwrap_or(fifo.shared_home()), depth, fifo.bytes(), 1, 1);
+            let pool =
+                self.pool(fifo.home.unwrap_or(fifo.shared_home()), depth, fifo, fifo.bytes(), (1, 1))?;
             self.of_fifo[at] = vec![Some((pool, Role::Writer(0))), Some((pool, Role::Reader(0)))];
             return Ok(());
         }
@@ -301,7 +317,7 @@ impl Net {
             }
             (_, None) => {
                 let depth = depth_at(fifo.producer.tile, fifo.producer_depth());
-                let pool = self.pool(fifo.producer.tile, depth, fifo.bytes(), 1, 1);
+                let pool = self.pool(fifo.producer.tile, depth, fifo, fifo.bytes(), (1, 1))?;
                 self.of_fifo[at][0] = Some((pool, Role::Writer(0)));
                 self.part(design, at, pool, Role::Reader(0), &fifo.producer.dims, fifo.repeat.unwrap_or(1))?
             }
@@ -313,7 +329,7 @@ impl Net {
                 (_, Some((pool, role))) => self.part(design, at, pool, role, &end.dims, 1)?,
                 (_, None) => {
                     let depth = depth_at(end.tile, fifo.consumer_depth(i));
-                    let pool = self.pool(end.tile, depth, fifo.bytes(), 1, 1);
+                    let pool = self.pool(end.tile, depth, fifo, fifo.bytes(), (1, 1))?;
                     self.of_fifo[at][i + 1] = Some((pool, Role::Reader(0)));
                     self.part(design, at, pool, Role::Writer(0), &end.dims, 1)?
                 }

@@ -244,7 +244,7 @@ fn releases(net: &Net, cores: &[CoreState], lock: usize, places: &Places) -> Vec
     streams.map(|(at, _)| Places::stream(at)).chain(cores.map(|(at, _)| places.core(at))).collect()
 }
 
-/// The way from one that waits to a circle, or to one that waits for what nobody gives; of several the first that is met.
+/// The way from one that waits to a circle, or to one that waits for what never comes; of several the first that is met.
 fn cause(waits: &[Waits], start: usize) -> (Vec<usize>, Option<usize>) {
     let mut path: Vec<(usize, usize)> = vec![(start, 0)];
     let mut seen = vec![false; waits.len()];

@@ -210,7 +210,9 @@ impl Running {
         }
         let at = needed(net, of, span)?;
         let number = self.done.len();
-        let task = self.task(transfer, number)?;
+        let mut task = self.task(transfer, number)?;
+        // What goes into the memory of the host always tells its end.
+        task.token |= at.1 > 0 && transfer.task.is_none();
         let StreamEnd::Host { queue, .. } = end_mut(net, at) else { return Ok(None) };
         if queue.len() > QUEUE {
             return Ok(None);

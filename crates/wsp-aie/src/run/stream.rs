@@ -1,4 +1,4 @@
-//! Streams that move bytes as far as they can.
+//! Streams: each moves bytes until one of its ends lacks something.
 
 use super::chain::Chain;
 use super::net::{Net, Pool, Role, StreamEnd};
@@ -25,7 +25,7 @@ impl StreamEnd {
             StreamEnd::Chain(chain) => chain_run(chain, net),
             StreamEnd::Host { queue, .. } => {
                 let task = queue.front().ok_or(Lack::Transfer(at))?;
-                let (at, bytes) = task.run();
+                let (at, bytes) = if net.tokens { (0, task.bytes() - task.done) } else { task.run() };
                 Ok((task.array, at, bytes))
             }
             StreamEnd::Pool { pool, role, from, len, order, done, .. } => {
@@ -36,7 +36,8 @@ impl StreamEnd {
                     Role::Reader(reader) if held.has_object(*reader, 0) => held.read[*reader],
                     Role::Reader(_) => return Err(Lack::Object(*pool)),
                 };
-                let (at, bytes) = within(*from, *len, order.as_ref(), *done);
+                let order = order.as_ref().filter(|_| !net.tokens);
+                let (at, bytes) = within(*from, *len, order, *done);
                 Ok((held.slot(object), at as i64, bytes))
             }
         }
@@ -97,7 +98,8 @@ fn chain_run(chain: &Chain, net: &Net) -> Result<(usize, i64, u64), Lack> {
     if let Some(lock) = chain.lacks(&net.locks) {
         return Err(Lack::Lock(lock));
     }
-    let (at, bytes) = within(bd.from, bd.len, bd.order.as_ref(), chain.done);
+    let order = bd.order.as_ref().filter(|_| !net.tokens);
+    let (at, bytes) = within(bd.from, bd.len, order, chain.done);
     Ok((bd.buffer, at as i64, bytes))
 }
 
@@ -111,12 +113,36 @@ pub(super) fn lacks(net: &Net, stream: usize) -> Vec<Lack> {
 /// What a stream did.
 #[derive(Debug, Default)]
 pub(super) struct Moved {
-    /// Bytes.
+    /// Bytes, and in how many pieces.
     pub(super) bytes: u64,
+    pub(super) pieces: u64,
     /// Transfers of the host that ended.
     pub(super) finished: Vec<usize>,
     /// A transfer that went beyond its array: the array, and the byte.
     pub(super) beyond: Option<(usize, i64)>,
+}
+
+/// Copies bytes from one place to others; else which buffer they are beyond, and where.
+fn copy(
+    memory: &mut [Vec<u8>],
+    scratch: &mut Vec<u8>,
+    from: (usize, i64),
+    to: &[(usize, i64, u64)],
+    bytes: u64,
+) -> Result<(), (usize, i64)> {
+    let range = |at: i64, memory: &[u8]| {
+        let start = usize::try_from(at).ok()?;
+        let end = start.checked_add(bytes as usize)?;
+        (end <= memory.len()).then_some(start..end)
+    };
+    let source = range(from.1, &memory[from.0]).ok_or(from)?;
+    scratch.clear();
+    scratch.extend_from_slice(&memory[from.0][source]);
+    for (buffer, at, _) in to {
+        let target = range(*at, &memory[*buffer]).ok_or((*buffer, *at))?;
+        memory[*buffer][target].copy_from_slice(scratch);
+    }
+    Ok(())
 }
 
 /// Moves bytes until an end lacks something.
@@ -131,25 +157,14 @@ pub(super) fn go(net: &mut Net, at: usize, memory: &mut [Vec<u8>], scratch: &mut
             bytes = bytes.min(run.2);
             to.push(run);
         }
-        let range = |at: i64, memory: &Vec<u8>| {
-            let start = usize::try_from(at).ok()?;
-            let end = start.checked_add(bytes as usize)?;
-            (end <= memory.len()).then_some(start..end)
-        };
-        let Some(source) = range(first, &memory[from]) else {
-            moved.beyond = Some((from, first));
+        if !net.tokens
+            && let Err(beyond) = copy(memory, scratch, (from, first), &to, bytes)
+        {
+            moved.beyond = Some(beyond);
             return moved;
-        };
-        scratch.clear();
-        scratch.extend_from_slice(&memory[from][source]);
-        for (buffer, at, _) in to {
-            let Some(target) = range(at, &memory[buffer]) else {
-                moved.beyond = Some((buffer, at));
-                return moved;
-            };
-            memory[buffer][target].copy_from_slice(scratch);
         }
         moved.bytes += bytes;
+        moved.pieces += 1;
         let stream = &mut net.streams[at];
         stream.from.advance(bytes, &mut net.pools, &mut net.locks, &mut moved.finished);
         for end in &mut stream.to {

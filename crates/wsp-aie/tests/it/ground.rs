@@ -298,6 +298,8 @@ fn a_design_that_lives_by_an_extra_buffer_is_told() {
         device("extra", &column(), &body, &sequence)
     };
     let shallow = make(2);
+    assert_eq!(codes(&shallow), [1863]);
+    assert_eq!(codes(&make(3)), [] as [u16; 0]);
     let (_, warnings) =
         run_both(&shallow, None, &mut array(), &mut crate::support::nothing).expect("it runs as lowered");
     let told: Vec<&str> = warnings.iter().map(|warning| warning.message.as_str()).collect();
@@ -310,4 +312,79 @@ fn a_design_that_lives_by_an_extra_buffer_is_told() {
     assert!(warnings.is_empty());
     assert!(matches!(run(&make(1), Allocation::Declared, &mut array()), Err(Failure::Deadlock(_))));
     assert_eq!(codes(&make(1)), [1835]);
+}
+
+/// Whether two bodies that are repeated end four rounds, by counts of objects alone. A body is a row of fifos, each for one object given or taken.
+fn ends(gives: &[usize], takes: &[usize], room: &[u32]) -> bool {
+    let mut full = vec![0; room.len()];
+    let (mut given, mut taken) = (0, 0);
+    loop {
+        let before = (given, taken);
+        while given < 4 * gives.len() && full[gives[given % gives.len()]] < room[gives[given % gives.len()]] {
+            full[gives[given % gives.len()]] += 1;
+            given += 1;
+        }
+        while taken < 4 * takes.len() && full[takes[taken % takes.len()]] > 0 {
+            full[takes[taken % takes.len()]] -= 1;
+            taken += 1;
+        }
+        if (given, taken) == before {
+            return taken == 4 * takes.len();
+        }
+    }
+}
+
+#[test]
+fn random_pairs_of_cores_hang_where_counts_say_so() {
+    let mut seed = 0x9e37_79b9_u64;
+    let mut below = |n: usize| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) as usize % n
+    };
+    let mut hung = 0;
+    for case in 0..150 {
+        let count = 1 + below(3);
+        let depths: Vec<u32> = (0..count).map(|_| 1 + below(3) as u32).collect();
+        let gives: Vec<usize> = (0..count).flat_map(|fifo| vec![fifo; 1 + fifo % 3]).collect();
+        let mut orders = [gives.clone(), gives];
+        for order in &mut orders {
+            for i in (1..order.len()).rev() {
+                order.swap(i, below(i + 1));
+            }
+        }
+        let mut body = fifo("in", "s", "%c", 2, "") + &fifo("out", "d", "%s", 2, "");
+        for (i, depth) in depths.iter().enumerate() {
+            body += &fifo(&format!("f{i}"), "c", "%d", *depth, "");
+        }
+        let moves = |order: &[usize], port: &str| -> String {
+            let one = |(at, i): (usize, &usize)| {
+                let name = format!("f{i}");
+                acquire(&name, port, 1).replace("%af", &format!("%a{at}f")) + &release(&name, port, 1)
+            };
+            order.iter().enumerate().map(one).collect()
+        };
+        body += &core(
+            "c",
+            &(acquire("in", "Consume", 1) + &release("in", "Consume", 1) + &moves(&orders[0], "Produce")),
+        );
+        body += &core(
+            "d",
+            &(moves(&orders[1], "Consume") + &acquire("out", "Produce", 1) + &release("out", "Produce", 1)),
+        );
+        let sequence = transfer(0, "in", 4, false)
+            + &transfer(1, "out", 4, true)
+            + "    aiex.npu.dma_wait {symbol = @out}\n";
+        let design = device("pair", &column(), &body, &sequence);
+        let lowered: Vec<u32> = depths.iter().map(|depth| (*depth).min(2)).collect();
+        let wanted = [ends(&orders[0], &orders[1], &depths), ends(&orders[0], &orders[1], &lowered)];
+        for (allocation, wanted) in BOTH.into_iter().zip(wanted) {
+            let made = run(&design, allocation, &mut array());
+            assert!(made.is_ok() || matches!(made, Err(Failure::Deadlock(_))), "{case}: {made:?}");
+            assert_eq!(made.is_ok(), wanted, "{case}, {allocation:?}: {orders:?} with {depths:?}");
+        }
+        let found: &[u16] = if wanted[1] { &[] } else { &[1852] };
+        assert_eq!(codes(&design), found, "{case}");
+        hung += usize::from(!wanted[0]);
+    }
+    assert!((15..135).contains(&hung), "{hung} of 150 hang");
 }

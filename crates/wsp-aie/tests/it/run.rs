@@ -1,7 +1,7 @@
 //! What designs compute, and how they hang.
 
 use crate::support::{design, floats, hangs, ints, nothing, run, to_floats, to_ints};
-use wsp_aie::run::{Allocation, Failure, Machine};
+use wsp_aie::run::{Allocation, Arg, Call, Failure, Machine};
 
 const SCALE: &str = include_str!("designs/scale.mlir");
 const BOTH: [Allocation; 2] = [Allocation::Declared, Allocation::Lowered];
@@ -49,11 +49,8 @@ fn a_fifo_that_no_transfer_feeds_is_named() {
 #[test]
 fn a_launch_is_given_what_the_sequence_takes() {
     let design = design(SCALE);
-    for args in [
-        vec![ints(0..1024)],
-        vec![ints(0..1024), ints(0..1023)],
-        vec![ints(0..1024), wsp_aie::run::Arg::Number(1)],
-    ] {
+    for args in [vec![ints(0..1024)], vec![ints(0..1024), ints(0..1023)], vec![ints(0..1024), Arg::Number(1)]]
+    {
         let mut args = args;
         let Err(Failure::Fault(fault)) = run(&design, Allocation::Declared, &mut args) else {
             panic!("{args:?}")
@@ -94,7 +91,7 @@ fn locks_let_cores_and_descriptors_take_turns() {
 }
 
 #[test]
-fn a_lock_that_nobody_adds_to_is_named() {
+fn a_lock_that_nothing_adds_to_is_named() {
     let design = design(&LOCKS.replace("aie.use_lock(%done, Release, 1)", ""));
     let told = hangs(run(&design, Allocation::Declared, &mut [ints(0..256), ints(vec![0; 256])]));
     assert_eq!(
@@ -104,4 +101,109 @@ fn a_lock_that_nobody_adds_to_is_named() {
             "2. the stream from channel 0 of tile (1, 2) waits for lock `@done` of tile (1, 2)",
         ]
     );
+}
+
+#[test]
+fn constants_and_numbers_of_a_launch_are_lengths() {
+    let with = |size: &str, arg: &str| {
+        SCALE
+            .replace("%y: memref<1024xi32>) {", &format!("%y: memref<1024xi32>{arg}) {{\n      %one = arith.constant 1 : i64\n      %none = arith.constant 0 : i64\n      %all = arith.constant 1024 : i64"))
+            .replace("[0, 0, 0, 0][1, 1, 1, 1024][0, 0, 0, 1]", &format!("[%none, %none, 0, %none][%one, 1, 1, {size}][0, %none, 0, %one]"))
+    };
+    let constant = design(&with("%all", ""));
+    assert!(wsp_aie::check(&constant).is_empty(), "{:#?}", wsp_aie::check(&constant));
+    let mut args = [ints(0..1024), ints(vec![0; 1024])];
+    run(&constant, Allocation::Declared, &mut args)
+        .unwrap_or_else(|fault| panic!("{:?}", fault.diagnostic()));
+    assert_eq!(to_ints(&args[1])[1023], 3069);
+    // One design, and as many elements as each launch says.
+    let dynamic = design(&with("%n", ", %n: i64"));
+    assert!(wsp_aie::check(&dynamic).is_empty(), "{:#?}", wsp_aie::check(&dynamic));
+    let mut machine = Machine::new(&dynamic, Allocation::Lowered).expect("it is made");
+    for n in [256, 1024, 512] {
+        let mut args = [ints(0..1024), ints(vec![0; 1024]), Arg::Number(n)];
+        machine
+            .launch(None, &mut args, &mut nothing)
+            .unwrap_or_else(|fault| panic!("{n}: {:?}", fault.diagnostic()));
+        let made = to_ints(&args[1]);
+        assert!((0..1024).all(|i| made[i] == if (i as i64) < n { 3 * i as i32 } else { 0 }), "{n}");
+    }
+    let mut args = [ints(0..1024), ints(vec![0; 1024]), Arg::Number(1025)];
+    let Err(Failure::Fault(fault)) = machine.launch(None, &mut args, &mut nothing) else { panic!("it runs") };
+    assert_eq!(fault.code.0, 1826);
+}
+
+const PRODUCT: &str = include_str!("designs/product.mlir");
+
+#[test]
+fn a_product_is_that_of_f64() {
+    let design = design(PRODUCT);
+    let found = wsp_aie::check(&design);
+    assert!(found.is_empty(), "{found:#?}");
+    // Small integers, which bf16 and sums in f32 have exactly.
+    let (a, b) = (|i: usize| (i * 7 % 13) as f64 - 6.0, |i: usize| (i * 5 % 11) as f64 - 5.0);
+    let bf16 = |of: &dyn Fn(usize) -> f64| {
+        let bits = |i: usize| ((of(i) as f32).to_bits() >> 16) as u16;
+        Arg::Array((0..1024).flat_map(|i| bits(i).to_le_bytes()).collect())
+    };
+    let mut args = [bf16(&a), bf16(&b), floats(vec![0.0; 512])];
+    let mut called = 0;
+    let mut scale = |name: &str, call: &mut Call<'_>| {
+        assert_eq!((name, call.len(), call.number(1)), ("scale", 2, 0.5));
+        for element in call.bytes_mut(0).chunks_exact_mut(4) {
+            let value = f32::from_le_bytes(element.try_into().expect("four bytes")) * 0.5;
+            element.copy_from_slice(&value.to_le_bytes());
+        }
+        called += 1;
+        call.give(0, f64::from(called));
+        true
+    };
+    let mut machine = Machine::new(&design, Allocation::Lowered).expect("it is made");
+    machine.launch(None, &mut args, &mut scale).unwrap_or_else(|fault| panic!("{:?}", fault.diagnostic()));
+    for (i, made) in to_floats(&args[2]).into_iter().enumerate() {
+        let (part, row, col) = (i / 256, i % 256 / 16, i % 16);
+        let sum: f64 = (0..32).map(|k| a(512 * part + 32 * row + k) * b(512 * part + 32 * col + k)).sum();
+        let wanted = if i % 256 == 0 { part as f64 + 1.0 } else { sum.max(0.0) * 0.5 };
+        assert_eq!(f64::from(made), wanted, "{i}");
+    }
+    let unknown = machine.launch(None, &mut args, &mut |_, _| false);
+    let Err(Failure::Fault(fault)) = unknown else { panic!("{unknown:?}") };
+    assert_eq!(fault.message, "no function of the host stands for kernel `@scale`");
+}
+
+/// A change of a good design that the checker cannot see, and what the interpreter says of it.
+const CHANGES: &[(&str, &str, &str, u16)] = &[
+    (SCALE, "%c256 = arith.constant 256", "%c256 = arith.constant 257", 1861),
+    (SCALE, "release @in(Consume, 1)", "release @in(Consume, 2)", 1861),
+    (
+        SCALE,
+        "release @in(Consume, 1)",
+        "release @in(Consume, 1)\n        aie.objectfifo.release @in(Consume, 1)",
+        1861,
+    ),
+    (SCALE, "arith.muli %x, %three", "arith.divsi %x, %zero", 1861),
+    (SCALE, "arith.muli %x, %three", "arith.shli %x, %big", 1861),
+    (SCALE, "%i = %c0 to %c256 step %c1", "%i = %c0 to %c256 step %c0", 1861),
+    (HALVES, "%i = %c0 to %c32", "%i = %c1 to %c32", 1861),
+    (PRODUCT, "%i = %c0 to %c16", "%i = %c0 to %c32", 1861),
+];
+
+#[test]
+fn what_only_a_run_shows_is_a_fault_with_a_place() {
+    for (text, from, to, code) in CHANGES {
+        let more = "%three = arith.constant 3 : i32\n      %zero = arith.constant 0 : i32\n      %big = arith.constant 32 : i32";
+        let changed = text.replace(from, to).replace("%three = arith.constant 3 : i32", more);
+        assert_ne!(changed, text.replace("%three = arith.constant 3 : i32", more), "{from}");
+        let design = design(&changed);
+        let args: Vec<Arg> = design.sequences[0]
+            .args
+            .iter()
+            .map(|arg| Arg::Array(vec![1; design.module.ty(*arg).bytes().expect("an array") as usize]))
+            .collect();
+        let Err(Failure::Fault(fault)) = run(&design, Allocation::Lowered, &mut args.clone()) else {
+            panic!("{to}")
+        };
+        assert_eq!(fault.code.0, *code, "{to}: {}", fault.message);
+        assert!(fault.primary.is_some_and(|label| label.span.end > label.span.start), "{to}");
+    }
 }

@@ -1,14 +1,17 @@
 //! The parser and the printer: what one writes the other reads, and no text makes the parser fail.
 
+use wsp_aie::check;
 use wsp_aie::design::Design;
 use wsp_aie::mlir::{Form, Module, Version, parse, print};
+use wsp_aie::run::{Allocation, Arg, Machine};
 use wsp_diag::FileId;
 
-const DESIGNS: [(&str, &str); 4] = [
+const DESIGNS: [(&str, &str); 5] = [
     ("scale", include_str!("designs/scale.mlir")),
     ("words", include_str!("designs/words.mlir")),
     ("halves", include_str!("designs/halves.mlir")),
     ("locks", include_str!("designs/locks.mlir")),
+    ("product", include_str!("designs/product.mlir")),
 ];
 
 fn read(text: &str) -> Module {
@@ -91,29 +94,58 @@ fn edit(text: &str, dice: &mut Dice) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Reads edited texts; what is read is printed and read again.
-fn edited(count: usize, seed: u64) -> usize {
+/// Checks a design and runs it; whether that is to its end.
+fn goes(module: &Module) -> bool {
+    let Ok(designs) = Design::read(module) else { return false };
+    let mut ended = false;
+    for design in &designs {
+        let _ = check(design);
+        let again = print(&design.module(), Form::Mixed, Version::default());
+        parse(FileId(0), &again).unwrap_or_else(|fault| panic!("{fault:?}\n{again}"));
+        let Ok(mut machine) = Machine::new(design, Allocation::Lowered) else { continue };
+        machine.most_steps = 20_000;
+        let args = design.sequences.first().map(|sequence| sequence.args.clone()).unwrap_or_default();
+        let bytes = |value| design.module.ty(value).bytes();
+        if args.iter().any(|arg| bytes(*arg).is_some_and(|bytes| bytes > 1 << 20)) {
+            continue;
+        }
+        let arg = |value| match design.module.ty(value).shaped() {
+            Some(_) => Arg::Array(vec![0; bytes(value).unwrap_or(0) as usize]),
+            None => Arg::Number(64),
+        };
+        let mut args: Vec<Arg> = args.into_iter().map(arg).collect();
+        ended |= machine.launch(None, &mut args, &mut crate::support::nothing).is_ok();
+    }
+    ended
+}
+
+/// Reads edited texts; what is read is printed and read again, and some of it is run.
+fn edited(count: usize, seed: u64) -> (usize, usize) {
     let mut dice = Dice(seed);
-    let mut taken = 0;
+    let (mut taken, mut ran) = (0, 0);
     for i in 0..count {
-        let (_, text) = DESIGNS[i % DESIGNS.len()];
+        // The one with all operations is the longest, and takes its turn less often.
+        let (_, text) = if i % 8 == 0 { DESIGNS[1] } else { DESIGNS[[0, 2, 3, 0][i % 4]] };
         let Some(text) = edit(text, &mut dice) else { continue };
         let Ok(module) = parse(FileId(0), &text) else { continue };
         taken += 1;
+        if taken % 4 == 0 {
+            ran += usize::from(goes(&module));
+        }
         let printed = print(&module, Form::Mixed, Version::V2026_09);
         let again = parse(FileId(0), &printed).unwrap_or_else(|fault| panic!("{fault:?}\n{text}\n{printed}"));
         assert_eq!(print(&again, Form::Mixed, Version::V2026_09), printed, "{text}");
     }
-    taken
+    (taken, ran)
 }
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "how many cases there are is read from the environment")]
 fn edited_texts_are_taken_or_refused() {
     let count = std::env::var("WSP_CASES").ok().and_then(|count| count.parse().ok()).unwrap_or(20_000);
-    let taken = edited(count, 0x5eed);
-    println!("{count} texts, {taken} taken");
-    assert!(taken > count / 50, "{taken} of {count} were taken");
+    let (taken, ran) = edited(count, 0x5eed);
+    println!("{count} texts, {taken} read, {ran} run to the end");
+    assert!(taken > count / 50 && ran > count / 400, "{taken} of {count} were read, {ran} ran");
 }
 
 #[test]
@@ -145,4 +177,67 @@ fn designs_are_what_their_text_says() {
         };
         assert_eq!(count(&again), count(text), "{name}");
     }
+}
+
+/// A text that is wrong, its code, and what is said.
+const WRONG: &[(&str, u16, &str)] = &[
+    ("aie.device(npu3) {}", 1800, "expected one of `xcvc1902`"),
+    ("aie.device(npu2) {", 1800, "expected `}`"),
+    ("aie.tile(0, 2)\naie.til(0, 2)", 1801, "no operation `aie.til` is known here"),
+    (
+        "\"aie.tile\"() <{col = 0 : i32, row = 2 : i32}> : () -> ()\n%a = aie.lock(%b, 0)",
+        1802,
+        "no value `%b` was made before",
+    ),
+    ("%a = aie.tile(0, 2)\n%a = aie.tile(0, 3)", 1802, "`%a` is made twice"),
+    (
+        "%a = arith.constant 18446744073709551616 : i64",
+        1803,
+        "`18446744073709551616` is no integer of 64 bits",
+    ),
+    ("%a = arith.constant 4 : i65", 1804, "no type `i65`"),
+    (
+        "%a = arith.constant 4 : i32\n%b = arith.addi %a, %a : i64",
+        1805,
+        "`%a` of `arith.addi` has type `i32`",
+    ),
+    ("%a, %b = aie.tile(0, 2)", 1805, "`aie.tile` makes 1 values, and 2 are named"),
+    ("aie.lock(%a, 0)", 1802, "no value `%a` was made before"),
+    (
+        "%t = aie.tile(0, 2)\n%l = aie.lock(%t, 0) {init = 1 : i32, init = 2 : i32}",
+        1806,
+        "`init` of `aie.lock` is given twice",
+    ),
+    ("\"aie.next_bd\"()[^a] : () -> ()", 1802, "`^a` is a block outside a region"),
+    ("%c = arith.constant 0x1.8 : f32", 1803, ""),
+    ("// only a comment \"", 0, ""),
+    ("\"open", 1800, "expected a string"),
+    ("%", 1800, "expected a value"),
+];
+
+#[test]
+fn wrong_texts_are_refused_with_a_place() {
+    for (text, code, message) in WRONG {
+        match parse(FileId(0), text) {
+            Ok(_) => assert_eq!(*code, 0, "{text}"),
+            Err(fault) => {
+                assert!(fault.code.0 == *code && fault.message.starts_with(message), "{text}: {fault:?}");
+                assert!(fault.primary.is_some(), "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn versions_spell_descriptors_differently() {
+    let module = read(DESIGNS[1].1);
+    let (march, september) =
+        (print(&module, Form::Pretty, Version::V2026_03), print(&module, Form::Pretty, Version::V2026_09));
+    assert!(march.contains(
+        "aie.dma_bd(%buffer : memref<16xf32>, 0, 16, [<size = 4, stride = 4>, <size = 4, stride = 1>])"
+    ));
+    assert!(september.contains(
+        "aie.dma_bd(%buffer : memref<16xf32> offset = 0 len = 16 sizes = [4, 4] strides = [4, 1])"
+    ));
+    assert_eq!(print(&read(&september), Form::Pretty, Version::V2026_03), march);
 }

@@ -1,0 +1,152 @@
+//! Streams that are no fifos, with the chains of descriptors at their ends.
+
+use super::chain::{Bd, Chain, Change};
+use super::net::{Made, Net, Stream, StreamEnd};
+use super::not_run;
+use super::places::places;
+use crate::codes;
+use crate::design::{Design, Port, TileDma};
+use crate::device::{Bundle, Direction};
+use crate::mlir::{Attr, Op};
+use std::collections::VecDeque;
+use wsp_diag::{Diagnostic, Span};
+
+/// Adds the streams of a design's flows.
+pub(super) fn add(design: &Design, net: &mut Net) -> Made<()> {
+    if let Some(cascade) = design.cascades.first() {
+        return Err(not_run("a cascade", cascade.span));
+    }
+    let mut flows: Vec<(Port, Vec<Port>, Span)> = Vec::new();
+    for flow in &design.flows {
+        match flows.iter_mut().find(|(from, ..)| *from == flow.from) {
+            Some((_, to, _)) => to.push(flow.to),
+            None => flows.push((flow.from, vec![flow.to], flow.span)),
+        }
+    }
+    for packets in &design.packets {
+        let [from] = packets.from.as_slice() else {
+            return Err(not_run("packets from several ports", packets.span));
+        };
+        let shared = flows
+            .iter()
+            .any(|(other, to, _)| other == from || to.iter().any(|port| packets.to.contains(port)));
+        // Alone on their ports they arrive as a stream does.
+        if shared || packets.keep_header == Some(true) {
+            return Err(not_run("packets that share a port, or keep their headers", packets.span));
+        }
+        flows.push((*from, packets.to.clone(), packets.span));
+    }
+    for (from, to, span) in flows {
+        let start = end(design, from, Direction::Mm2s, span)?;
+        let to =
+            to.into_iter().map(|port| end(design, port, Direction::S2mm, span)).collect::<Made<Vec<_>>>()?;
+        let name = format!("the stream from channel {} of tile {}", from.channel, from.tile);
+        net.streams.push(Stream { name, from: start, to });
+    }
+    Ok(())
+}
+
+/// What is at a port: a channel of the host, or one that a tile's own chain drives.
+fn end(design: &Design, port: Port, direction: Direction, span: Span) -> Made<StreamEnd> {
+    if port.bundle != Bundle::Dma {
+        return Err(not_run("a stream that begins or ends elsewhere than at a channel", span));
+    }
+    if port.tile.row == 0 {
+        let given = |given: &&crate::design::Allocation| {
+            given.tile == port.tile && given.direction == direction && given.channel == port.channel
+        };
+        let symbol =
+            design.allocations.iter().find(given).map(|given| given.name.clone()).unwrap_or_default();
+        let channel = Some((port.tile, direction, port.channel));
+        return Ok(StreamEnd::Host { symbol, channel, queue: VecDeque::new(), finished: 0, waited: 0 });
+    }
+    for dma in design.dmas.iter().filter(|dma| dma.tile == port.tile) {
+        for op in dma.body.blocks.iter().flat_map(|block| &block.ops).filter(|op| op.name == "aie.dma_start")
+        {
+            let same = op.find_int("channel_dir") == Some(i64::from(direction == Direction::Mm2s));
+            if same && op.find_int("channel_index") == Some(port.channel) {
+                return chain(design, dma, op).map(StreamEnd::Chain);
+            }
+        }
+    }
+    // A stream into a channel that runs nothing stands still.
+    Ok(StreamEnd::Chain(Chain { bds: Vec::new(), at: None, done: 0, holds: false, again: 0 }))
+}
+
+fn chain(design: &Design, dma: &TileDma, start: &Op) -> Made<Chain> {
+    let mut blocks: Vec<u32> = Vec::new();
+    let mut bds = Vec::new();
+    let mut next = start.successors.first().copied();
+    while let Some(block) = next {
+        if let Some(at) = blocks.iter().position(|have| *have == block) {
+            let Some(last): Option<&mut Bd> = bds.last_mut() else { break };
+            last.next = Some(at);
+            break;
+        }
+        let Some(ops) = dma.body.blocks.get(block as usize).map(|block| &block.ops) else { break };
+        let goes_on =
+            ops.iter().find(|op| op.name == "aie.next_bd").and_then(|op| op.successors.first().copied());
+        let Some(mut bd) = descriptor(design, ops)? else {
+            if let Some(last) = bds.last_mut() {
+                last.next = None;
+            }
+            break;
+        };
+        blocks.push(block);
+        bd.next = goes_on.map(|_| bds.len() + 1);
+        bds.push(bd);
+        next = goes_on;
+    }
+    let at = (!bds.is_empty()).then_some(0);
+    Ok(Chain { bds, at, done: 0, holds: false, again: start.find_int("repeat_count").unwrap_or(0) })
+}
+
+/// The descriptor of a block, if it has one.
+fn descriptor(design: &Design, ops: &[Op]) -> Made<Option<Bd>> {
+    let Some(at) = ops.iter().position(|op| op.name == "aie.dma_bd") else { return Ok(None) };
+    let op = &ops[at];
+    let known = ["bd_id", "next_bd_id", "offset", "len", "dimensions", "burst_length"];
+    if let Some((name, _)) = op.attrs.iter().find(|(name, _)| !known.contains(&name.as_str())) {
+        return Err(not_run(&format!("`{name}` of a descriptor"), op.span));
+    }
+    let buffer =
+        op.operands.first().and_then(|value| design.buffers.iter().position(|buffer| buffer.value == *value));
+    let Some(buffer) = buffer else {
+        return Err(not_run("a descriptor of no buffer of the design", op.span));
+    };
+    let ty = design.module.ty(design.buffers[buffer].value);
+    let (element, elements) = (ty.element_bytes().unwrap_or(1), ty.elements().unwrap_or(0));
+    let number = |name: &str| op.find_int(name).and_then(|value| u64::try_from(value).ok());
+    let offset = number("offset").unwrap_or(0);
+    let mut len = number("len").unwrap_or(elements.saturating_sub(offset));
+    let mut order = None;
+    if let Some(Attr::Dims(dims)) = op.find("dimensions")
+        && !dims.is_empty()
+    {
+        let all = places(dims, elements.saturating_sub(offset));
+        let all = all.ok_or_else(|| {
+            fault("the dimensions of a descriptor name elements that its buffer does not have", op)
+        })?;
+        len = all.len() as u64;
+        order = Some((all, element));
+    }
+    if len == 0 || offset.checked_add(len).is_none_or(|end| end > elements && order.is_none()) {
+        return Err(fault("a descriptor goes beyond its buffer", op));
+    }
+    let locks = |ops: &[Op]| -> Vec<Change> {
+        let change = |op: &Op| {
+            let lock = op
+                .operands
+                .first()
+                .and_then(|value| design.locks.iter().position(|lock| lock.value == *value))?;
+            Some((lock, op.find_int("action").unwrap_or(0), op.find_int("value").unwrap_or(1)))
+        };
+        ops.iter().filter(|op| op.name == "aie.use_lock").filter_map(change).collect()
+    };
+    let (acquire, release) = (locks(&ops[..at]), locks(&ops[at..]));
+    Ok(Some(Bd { acquire, release, buffer, from: offset * element, len: len * element, order, next: None }))
+}
+
+fn fault(message: &str, op: &Op) -> Box<Diagnostic> {
+    Box::new(Diagnostic::error(codes::TRANSFER, message).at(op.span, ""))
+}
