@@ -76,6 +76,15 @@ public:
     // Copies bytes between tensors that no task touches now.
     virtual void copy(void* to, const void* from, std::uint64_t bytes) { std::memmove(to, from, static_cast<std::size_t>(bytes)); }
 
+    // Kernels that a machine of graphs has launched, with their blocks; one AICPU says so.
+    void ran(const char* kernel, std::uint64_t blocks) {
+        const auto is = [&](const std::pair<const char*, std::uint64_t>& known) { return std::strcmp(known.first, kernel) == 0; };
+        const auto known = std::find_if(kernels.begin(), kernels.end(), is);
+        if (known != kernels.end()) known->second += blocks;
+        else kernels.emplace_back(kernel, blocks);
+    }
+    std::vector<std::pair<const char*, std::uint64_t>> kernels;
+
     // Buffers of the launch: those that tasks are given on the way count from here.
     std::uint32_t buffers = 0;
 

@@ -50,6 +50,7 @@ public:
                       sink_.end(sink_.user, ordinal));
             }
         }
+        if (sink_.my_aicpu_id == 0) l_.memory->ran(kernel.name, kernel.blocks);
         if (part + 1 == parts) over_.push_back(node);
     }
 
