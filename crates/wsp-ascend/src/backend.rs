@@ -49,7 +49,7 @@ impl Backend for AscendBackend {
                 Source::workload(plan, &Expansion::Bytecode).err().map_or_else(Vec::new, |found| found.0)
             }
             PlanSource::Unit(unit) => {
-                Unit::new(unit, &signatures(unit)).err().map_or_else(Vec::new, |found| found.0)
+                Unit::new(unit, &signatures(unit), unit.target).err().map_or_else(Vec::new, |found| found.0)
             }
         }
     }
@@ -69,9 +69,10 @@ impl Backend for AscendBackend {
         match plan {
             PlanSource::Unit(unit) if options.part == PackagePart::Graphs => graphs(unit, options),
             PlanSource::Unit(unit) => {
-                let made = Unit::new(unit, &options.signatures)?;
-                let own = EmitOptions { expansion: Expansion::Table(made.table.clone()), ..options.clone() };
-                package::emit(&Source::of_unit(made), options.target.unwrap_or(unit.target), &own)
+                let target = options.target.unwrap_or(unit.target);
+                let made = Unit::new(unit, &options.signatures, target)?;
+                let own = EmitOptions { expansion: made.expansion.clone(), ..options.clone() };
+                package::emit(&Source::of_unit(made), target, &own)
             }
             PlanSource::Spaces(plan) => {
                 package::emit(&Source::spaces(plan)?, options.target.unwrap_or(plan.options.target), options)

@@ -93,7 +93,7 @@ impl HostProgram {
             PlanSource::Workload(plan) => {
                 (Arc::new(Source::workload(plan, &Expansion::Bytecode)?.into_plan()), Some(plan.clone()))
             }
-            PlanSource::Unit(unit) => (Arc::new(Unit::new(unit, &signatures(unit))?.plan), None),
+            PlanSource::Unit(unit) => (Arc::new(Unit::new(unit, &signatures(unit), target)?.plan), None),
         };
         Ok(HostProgram { plan, workload, source: source.clone(), target, runner })
     }
@@ -194,8 +194,8 @@ impl HostProgram {
         let source = match (&self.workload, &self.source) {
             (Some(plan), _) => Source::workload(plan, &emit.expansion)?,
             (None, PlanSource::Unit(unit)) => {
-                let made = Unit::new(unit, &signatures(unit))?;
-                let own = EmitOptions { expansion: Expansion::Table(made.table.clone()), ..emit };
+                let made = Unit::new(unit, &signatures(unit), self.target)?;
+                let own = EmitOptions { expansion: made.expansion.clone(), ..emit };
                 return package::emit(&Source::of_unit(made), self.target, &own);
             }
             (None, _) => Source::spaces(&self.plan)?,
@@ -252,8 +252,13 @@ impl Program for HostProgram {
         self.refuse(options, args)?;
         let emitted = self.emitted(args, options).map_err(RunError::Refused)?;
         let mut explained = Explanation::new(Vec::new());
+        let orchestration = match (&self.source, emitted.package.links_device) {
+            (PlanSource::Unit(_), true) => "a graph, which every AICPU walks",
+            (PlanSource::Unit(_), false) => orchestration(Expand::Table),
+            _ => orchestration(options.workload.expand),
+        };
         explained.implementation = vec![
-            ("orchestration", orchestration(options.workload.expand).to_owned()),
+            ("orchestration", orchestration.to_owned()),
             ("kernels", "C++ of the package, by the compiler of the host".to_owned()),
         ];
         explained.notes = emitted.notes;

@@ -27,6 +27,10 @@ pub const HEADERS: Headers = Headers(&[
     "pto/wsp/backend/npu/workload.hpp",
 ]);
 
+/// The headers of packages whose AICPUs walk a graph.
+const GRAPH_WALK: [&str; 3] =
+    ["pto/wsp/backend/npu/unit.hpp", "pto/wsp/backend/npu/task_graph.hpp", "wsp_tg.h"];
+
 /// The header of packages of an expansion, if it has one.
 fn header_of(expansion: &wsp_backend::Expansion, of_workload: bool) -> Option<(&'static str, &'static str)> {
     let path = match expansion {

@@ -49,7 +49,7 @@ pub(super) fn tier_set(out: &mut Writer, source: &Source<'_>, id: TierSetId) {
 pub(super) fn of_kernels(source: &Source<'_>, kernels: &[Made]) -> String {
     let (module, names) = (&source.plan.module, source.names);
     let mut out = Writer::default();
-    if source.workload.is_none() && source.table.is_none() {
+    if source.workload.is_none() && source.table.is_none() && source.walk.is_none() {
         kernel_of(&mut out, module);
     }
     out.line("// Hands over the tasks of a descriptor of a kernel.");

@@ -42,6 +42,9 @@ pub(super) fn declare(out: &mut Writer, source: &Source<'_>) {
     if let Some(workload) = source.workload {
         workload.declare(out);
     }
+    if source.walk.is_some() {
+        out.line("Memory* memory = nullptr;");
+    }
     out.line("std::uint64_t workspace_bytes = 0;");
     out.line("// Descriptors of each kernel that has some.");
     out.line("std::vector<std::pair<const char*, std::uint64_t>> kernels;");

@@ -12,10 +12,12 @@ mod consumers;
 mod expr;
 mod fixed;
 mod launch;
+mod memory;
 mod names;
 mod regions;
 mod submit;
 mod table;
+mod walk;
 mod workload;
 
 use crate::kernels::{ArgumentKind, ArrayArgument, KernelSource, codes};
@@ -24,6 +26,7 @@ use code::Code;
 use expr::Needs;
 use names::Names;
 use std::cell::RefCell;
+pub(crate) use walk::{Walk, WalkedKernel};
 pub(crate) use workload::Workload;
 use wsp_backend::{Expansion, LaunchTable};
 use wsp_core::policy::{GateScope, PoolSizes, Ready};
@@ -31,7 +34,7 @@ use wsp_core::{AxisId, DType, FuncId, ParamId, TensorId, TierSetId};
 use wsp_diag::Diagnostic;
 use wsp_ir::{AxisEnd, Dim, Elem, Module, Storage};
 use wsp_ordered::OrderedSet;
-use wsp_plan::{DeviceModel, LoweredPlan, slot_layout};
+use wsp_plan::{DeviceModel, LoweredPlan};
 use wsp_tile::Known;
 
 /// A program under way.
@@ -46,8 +49,17 @@ struct Source<'a> {
     workload: Option<&'a Workload<'a>>,
     /// The tasks themselves, if nothing generates them.
     table: Option<&'a LaunchTable>,
+    /// A graph that AICPUs walk.
+    walk: Option<&'a Walk>,
     /// Whether generators are functions of the text.
     has_generators: bool,
+}
+
+/// What generates the tasks of a program, if its generators do not, and how.
+pub(crate) struct Generated<'a> {
+    pub(crate) workload: Option<&'a Workload<'a>>,
+    pub(crate) walk: Option<&'a Walk>,
+    pub(crate) expansion: &'a Expansion,
 }
 
 impl Source<'_> {
@@ -106,8 +118,7 @@ pub(crate) fn emit(
     plan: &LoweredPlan,
     known: Known<'_>,
     kernels: &[Made],
-    workload: Option<&Workload<'_>>,
-    expansion: &Expansion,
+    &Generated { workload, walk, expansion }: &Generated<'_>,
 ) -> Result<Orchestration, Vec<Diagnostic>> {
     let refused = refused(plan);
     if !refused.is_empty() {
@@ -117,11 +128,20 @@ pub(crate) fn emit(
     let needs = RefCell::default();
     let fixed = fixed::fixed(plan, kernels);
     let table = if let Expansion::Table(table) = expansion { Some(table) } else { None };
-    let has_generators = workload.is_none() && *expansion == Expansion::Loops;
-    let source =
-        Source { plan, names: &names, known, fixed: &fixed, needs: &needs, workload, table, has_generators };
-    let code = match (expansion, workload) {
-        (Expansion::Bytecode, None) => Some(code::code(&source)?),
+    let has_generators = workload.is_none() && walk.is_none() && *expansion == Expansion::Loops;
+    let source = Source {
+        plan,
+        names: &names,
+        known,
+        fixed: &fixed,
+        needs: &needs,
+        workload,
+        table,
+        walk,
+        has_generators,
+    };
+    let code = match (expansion, workload, walk) {
+        (Expansion::Bytecode, None, None) => Some(code::code(&source)?),
         _ => None,
     };
     let header = header(&source, kernels);
@@ -131,7 +151,7 @@ pub(crate) fn emit(
         }
         (None, Some(workload), _) => Some(workload.expander.clone()),
         (None, None, Some(code)) => Some((code::FILE, code.text(&source))),
-        (None, None, None) => None,
+        (None, None, None) => walk.map(|walk| (walk::FILE, walk.included())),
     };
     let text = orchestration(&source, kernels, code.as_ref(), included.as_ref().map(|(file, _)| *file));
     let found = std::mem::take(&mut needs.borrow_mut().found);
@@ -175,7 +195,7 @@ fn header(source: &Source<'_>, kernels: &[Made]) -> String {
     out.line("");
     launch::declare(&mut out, source);
     out.line("");
-    policy(&mut out, source.plan, kernels);
+    policy(&mut out, source, kernels);
     out.line("");
     out.line("// Runs the generators without tasks, and gives every array that a launch needs its size.");
     out.line("bool plan(Launch& l, Memory& memory, Trap& trap);");
@@ -199,7 +219,8 @@ fn header(source: &Source<'_>, kernels: &[Made]) -> String {
 }
 
 /// What the schedule says of the run.
-fn policy(out: &mut Writer, plan: &LoweredPlan, kernels: &[Made]) {
+fn policy(out: &mut Writer, source: &Source<'_>, kernels: &[Made]) {
+    let plan = source.plan;
     let gate = |scope: GateScope| {
         let gate = plan.policy.gates.iter().find(|gate| gate.scope == scope);
         gate.map_or(0, |gate| gate.capacity)
@@ -231,7 +252,7 @@ fn policy(out: &mut Writer, plan: &LoweredPlan, kernels: &[Made]) {
         ("std::uint32_t", "gate_per_stream", gate(GateScope::PerStream).to_string()),
         ("std::uint32_t", "gate_per_pool", gate(GateScope::PerPool).to_string()),
         ("bool", "by_priority", (plan.policy.ready == Ready::Priority).to_string()),
-        ("bool", "reads_results", kernels.iter().any(walked).to_string()),
+        ("bool", "reads_results", (source.walk.is_some() || kernels.iter().any(walked)).to_string()),
         ("std::uint64_t", "descriptor_bytes", bytes.to_string()),
         ("std::uint32_t", "descriptor_tensors", tensors.to_string()),
     ] {
@@ -366,7 +387,7 @@ fn opening(out: &mut Writer, kernels: &[Made], included: Option<&str>) {
 fn generate(out: &mut Writer, source: &Source<'_>, code: Option<&Code>) {
     let (plan, module) = (source.plan, &source.plan.module);
     out.open("struct Tasks {");
-    if source.workload.is_none() && source.table.is_none() {
+    if source.workload.is_none() && source.table.is_none() && source.walk.is_none() {
         out.line("static std::uint32_t kernel_of(std::uint32_t descriptor, const std::uint32_t* f) { return program::kernel_of(descriptor, f); }");
     }
     out.open("static void grow(const Launch& l, Checked& s, std::uint32_t kernel, const std::uint32_t* f, std::uint32_t* iterations) {");
@@ -382,6 +403,9 @@ fn generate(out: &mut Writer, source: &Source<'_>, code: Option<&Code>) {
         (None, Some(workload), _) => return workload.generate(out),
         (None, None, Some(code)) => return code.generate(out, source),
         (None, None, None) => {}
+    }
+    if let Some(walk) = source.walk {
+        return walk.bind(out, source);
     }
     out.line("// Runs every generator.");
     out.open("template <class Out> static void generate(const Launch& l, Planner& s, Out& out) {");
@@ -406,6 +430,8 @@ fn runs(out: &mut Writer, source: &Source<'_>, kernels: &[Made], code: Option<&C
     match (source.table, source.workload) {
         (Some(_), _) => out.line("table::count(tasks, l, s, out);"),
         (None, Some(workload)) => workload.count(out),
+        // How many tasks there are the machine alone finds out.
+        (None, None) if source.walk.is_some() => out.line("l.memory = &memory;"),
         (None, None) => out.line("generate(l, s, out);"),
     }
     out.line("l.kernels.clear();");
@@ -418,7 +444,7 @@ fn runs(out: &mut Writer, source: &Source<'_>, kernels: &[Made], code: Option<&C
         None => out.line("l.workspace_bytes = s.workspace().bytes();"),
     }
     for (at, axis) in module.axes.iter().enumerate() {
-        if matches!(axis.end, AxisEnd::Expr(_)) && is_dimension(plan, at) {
+        if matches!(axis.end, AxisEnd::Expr(_)) && memory::is_dimension(plan, at) {
             let name = names.axis(AxisId(at as u32));
             out.line(format!("l.iterations_of_{name} = s.iterations({at});"));
         }
@@ -426,7 +452,7 @@ fn runs(out: &mut Writer, source: &Source<'_>, kernels: &[Made], code: Option<&C
     for (_, axis) in regions::ragged(plan) {
         out.line(format!("l.iterations_of_{} = out.iterations[{}];", names.axis(axis), axis.0));
     }
-    memory_of(out, source);
+    memory::memory_of(out, source);
     out.line("trap = s.trap;");
     out.line("return !s.failed() && memory.good();");
     out.close("}");
@@ -436,6 +462,9 @@ fn runs(out: &mut Writer, source: &Source<'_>, kernels: &[Made], code: Option<&C
     match (source.table, source.workload) {
         (Some(_), _) => out.line("table::submit<Tasks>(tasks, l, s, sink);"),
         (None, Some(workload)) => workload.submit(out),
+        (None, None) if source.walk.is_some() => {
+            source.walk.into_iter().for_each(|walk| walk.submit(out, source));
+        }
         (None, None) => {
             out.line("Submit<Launch, Tasks> out(sink);");
             out.line("generate(l, s, out);");
@@ -446,48 +475,4 @@ fn runs(out: &mut Writer, source: &Source<'_>, kernels: &[Made], code: Option<&C
     out.close("}");
     out.line("");
     out.line("}  // namespace program");
-}
-
-/// Whether an axis is a dimension of a tensor.
-fn is_dimension(plan: &LoweredPlan, axis: usize) -> bool {
-    let dims = plan.module.tensors.iter().flat_map(|tensor| &tensor.dims);
-    dims.into_iter().any(|dim| matches!(dim, Dim::Axis(of) if of.index() == axis))
-}
-
-/// Memory of tensors that no array of a user is.
-fn memory_of(out: &mut Writer, source: &Source<'_>) {
-    let (plan, names) = (source.plan, source.names);
-    let printer = launch::printer(source);
-    let layout = slot_layout(&plan.module);
-    for (at, tensor) in plan.module.tensors.iter().enumerate() {
-        let id = TensorId(at as u32);
-        let name = names.tensor(id);
-        let bytes = source.elem(id).map_or(4, DType::size);
-        let used = plan.tensors[at].read || plan.tensors[at].written;
-        match &tensor.storage {
-            _ if plan.memory[at] != id => {
-                out.line(format!("l.{name} = l.{};", names.tensor(plan.memory[at])));
-            }
-            Storage::Launch if launch::user_name(&plan.module, id).is_some() => {
-                out.line(format!("memory.launched(l.{name}, {}, {at});", quoted(&tensor.name)));
-            }
-            Storage::CacheKeys(_) | Storage::CacheValues(_) => out.line(format!("l.{name}.buffer = {at};")),
-            Storage::Launch | Storage::Temporary if used => {
-                let dims: Vec<String> =
-                    tensor.dims.iter().map(|dim| launch::extent(source, &printer, dim)).collect();
-                out.line(format!(
-                    "memory.temporary(l.{name}, {}, {at}, {bytes}, {{{}}});",
-                    quoted(&tensor.name),
-                    dims.join(", ")
-                ));
-            }
-            Storage::Workspace => {
-                let offset = layout.fields.iter().find(|(field, _)| *field == id).map(|(_, offset)| offset);
-                let offset = offset.map_or("0".to_owned(), |e| printer.expr(e));
-                out.line(format!("memory.workspace(l.{name}, l.workspace_bytes, {offset}, {at}, {bytes});"));
-            }
-            Storage::Launch | Storage::Temporary => {}
-        }
-    }
-    out.line(format!("memory.buffers = {};", plan.module.tensors.len()));
 }

@@ -16,10 +16,11 @@ mod build;
 mod kernels;
 mod manifest;
 mod unit;
+mod walk;
 mod workload;
 
 use crate::kernels::{Chip, codes, emit_kernel, files};
-use crate::orchestration::{self, Made};
+use crate::orchestration::{self, Generated, Made};
 use crate::{expander, host, runtime_headers};
 use std::path::{Path, PathBuf};
 use wsp_backend::codes::NO_FILES;
@@ -55,7 +56,8 @@ pub(crate) fn emit(
     let pruned = source.has_edges.then(|| unit::without_regions(plan, &made));
     let plan = pruned.as_ref().unwrap_or(plan);
     let workload = source.workload.as_ref();
-    let text = orchestration::emit(plan, known, &made, workload, &options.expansion).map_err(Diagnostics)?;
+    let generated = Generated { workload, walk: source.walk.as_ref(), expansion: &options.expansion };
+    let text = orchestration::emit(plan, known, &made, &generated).map_err(Diagnostics)?;
     let tasks = kernels::tasks(&made).map_err(Diagnostics)?;
     let mut package = Package::default();
     let mut add = |path: &str, text: String| package.files.push((PathBuf::from(path), text.into_bytes()));
@@ -77,14 +79,16 @@ pub(crate) fn emit(
         add(path, text);
     }
     add("main.cpp", build::main());
-    let links_device = workload.is_some() && options.expansion == Expansion::Bytecode;
+    let links_device =
+        (workload.is_some() || source.walk.is_some()) && options.expansion == Expansion::Bytecode;
     add("CMakeLists.txt", build::cmake(chip, &tasks, links_device, options.part));
-    if let Some((path, text)) = crate::header_of(&options.expansion, workload.is_some()) {
-        add(&format!("include/{path}"), text.to_owned());
-    }
+    let of_walk: &[_] = if source.walk.is_some() { &crate::GRAPH_WALK } else { &[] };
     use runtime_headers::{EXECUTOR, HOST_RUN, TASK_RUNTIME};
     let headers = [expander::HEADERS, crate::HEADERS, EXECUTOR, HOST_RUN, TASK_RUNTIME];
-    for (path, text) in headers.into_iter().flatten() {
+    let of_expansion =
+        crate::header_of(&options.expansion, workload.is_some()).filter(|_| of_walk.is_empty());
+    let headers = headers.into_iter().flatten().chain(of_expansion);
+    for (path, text) in headers.chain(of_walk.iter().map(|path| (*path, crate::headers::text(path)))) {
         add(&format!("include/{path}"), text.to_owned());
     }
     for (path, text) in host::FILES {

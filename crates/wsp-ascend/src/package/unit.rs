@@ -1,11 +1,13 @@
-//! A unit of task graphs as the program that a package is made of: a graph of kernels becomes a table of their blocks, and its edges order them.
+//! A unit of task graphs as the program that a package is made of: a graph of kernels becomes a table of their blocks, and its edges order them;
+//! one with more than that is walked.
 
+use super::walk::walked;
 use crate::kernels::{ArgumentKind, ArrayArgument, codes, files};
-use crate::orchestration::Made;
+use crate::orchestration::{Made, Walk};
 use wsp_backend::codes::NO_FILES;
-use wsp_backend::{LaunchTable, TableRow, TableTask};
+use wsp_backend::{Expansion, LaunchTable, TableRow, TableTask};
 use wsp_core::tg::image::NodeKind;
-use wsp_core::tg::{MemLocation, PartitionNo, Scalar, TensorNo};
+use wsp_core::tg::{MemLocation, PartitionNo, Platform, Scalar, TensorNo};
 use wsp_core::{AccessKind, DType, FuncId, ParamId, TensorId};
 use wsp_diag::{Diagnostic, Diagnostics, Severity, Span};
 use wsp_ir::tg::Signatures;
@@ -14,28 +16,46 @@ use wsp_ir::{
     Launch, LaunchTarget, Module, ParamSource, Storage, Verified, into_verified,
 };
 use wsp_ordered::OrderedMap;
-use wsp_plan::{CompileOptions, KernelFile, LoweredPlan, UnitSource, lower_library};
-use wsp_tg::plan::{BindTensor, HostKind, KernelDef, KernelItem, PlanTensor, TensorKind};
+use wsp_plan::{CompileOptions, KernelFile, LoweredPlan, Target, UnitSource, lower_library};
+use wsp_tg::plan::{BindItem, BindTensor, HostKind, KernelDef, KernelItem, PlanTensor, TensorKind};
 use wsp_tg::{ElaborateOptions, GraphPlan, UnitPlan, elaborate};
 use wsp_tile::{Known, fold};
 
 /// A unit as a program.
 pub(crate) struct Unit {
     pub(crate) plan: LoweredPlan,
-    /// The blocks of its kernels.
-    pub(crate) table: LaunchTable,
+    /// What generates its tasks: the blocks of its kernels, or what AICPUs interpret.
+    pub(crate) expansion: Expansion,
+    /// The graph that they walk.
+    pub(super) walk: Option<Walk>,
     /// What of it has no effect.
     pub(crate) notes: Vec<Diagnostic>,
 }
 
 impl Unit {
     /// # Errors
-    /// Anything but one launch of a graph of kernels; kernels without bodies; arguments that are no whole tensors, or whose extents
+    /// Anything but one launch of a graph, of one device and without events; kernels without bodies; arguments that are no whole tensors, or whose extents
     /// do not follow.
-    pub(crate) fn new(unit: &UnitSource, signatures: &Signatures) -> Result<Unit, Diagnostics> {
-        let plan = elaborate(&unit.module, signatures, &ElaborateOptions::default())?;
-        let graph = launched(&plan)?;
-        let (file, entries) = entries(unit, graph)?;
+    pub(crate) fn new(
+        unit: &UnitSource,
+        signatures: &Signatures,
+        target: &Target,
+    ) -> Result<Unit, Diagnostics> {
+        let mut plan = elaborate(&unit.module, signatures, &ElaborateOptions::default())?;
+        let at = launched(&plan)?;
+        let (file, of_kernels) = entries(unit, &plan.graphs[at])?;
+        if is_walked(&plan.graphs[at]) {
+            // Rounds are the machine's, so that the package is as long as the unit.
+            let options = ElaborateOptions { flows: true, unroll_limit: 0, ..ElaborateOptions::default() };
+            plan = elaborate(&unit.module, signatures, &options)?;
+            let (file, of_kernels) = entries(unit, &plan.graphs[at])?;
+            let platform = if target.platform == Platform::Cpu { Platform::A2 } else { target.platform };
+            let mut notes = unheeded(&plan.graphs[at]);
+            let (lowered, walk, more) = walked(unit, &plan, (at, platform), (file, &of_kernels))?;
+            notes.extend(more);
+            return Ok(Unit { plan: lowered, expansion: Expansion::Bytecode, walk: Some(walk), notes });
+        }
+        let (graph, entries) = (&plan.graphs[at], of_kernels);
         let bound = bindings(&plan, graph, file, &entries)?;
         let workspaces = workspaces(graph, &entries);
         let mut all = bound.clone();
@@ -48,24 +68,24 @@ impl Unit {
             }
         }
         let lowered = lower_library(&module, &called, &CompileOptions::default())?;
-        let table = table(graph, &entries)?;
-        Ok(Unit { plan: lowered, table, notes: unheeded(graph) })
+        let expansion = Expansion::Table(table(graph, &entries)?);
+        Ok(Unit { plan: lowered, expansion, walk: None, notes: unheeded(graph) })
     }
 }
 
-fn refused(message: String) -> Diagnostic {
+pub(super) fn refused(message: String) -> Diagnostic {
     Diagnostic::error(NO_FILES, message)
         .note("a package of a task graph walks one launch of a graph of kernels")
         .help("write the C++ of its graphs alone, for a device of your own")
 }
 
 /// The graph that the unit launches, once.
-fn launched(plan: &UnitPlan) -> Result<&GraphPlan, Diagnostic> {
+fn launched(plan: &UnitPlan) -> Result<usize, Diagnostic> {
     let mut found = None;
     for op in &plan.host {
         match op.kind {
             HostKind::Alloc(_) | HostKind::Free(_) | HostKind::Sync(_) => {}
-            HostKind::Launch { graph, .. } if found.is_none() => found = plan.graphs.get(graph as usize),
+            HostKind::Launch { graph, .. } if found.is_none() => found = Some(graph as usize),
             HostKind::Launch { .. } => {
                 return Err(refused("the unit launches more than one graph".to_owned()));
             }
@@ -75,22 +95,27 @@ fn launched(plan: &UnitPlan) -> Result<&GraphPlan, Diagnostic> {
             }
         }
     }
-    let graph = found.ok_or_else(|| refused("the unit launches no graph".to_owned()))?;
+    let at = found.ok_or_else(|| refused("the unit launches no graph".to_owned()))?;
+    let graph = &plan.graphs[at];
     let fused = graph.kernels.iter().any(|kernel| !kernel.batch.is_empty());
     let parts = [
-        ("loops", !graph.loops.is_empty()),
-        ("conditions", !graph.conditions.is_empty()),
-        ("copies", !graph.copies.is_empty()),
-        ("releases of memory", !graph.frees.is_empty()),
         ("notifications", !graph.notifies.is_empty() || !graph.notify_waits.is_empty()),
-        ("events", !graph.event_waits.is_empty() || !graph.signals.is_empty()),
         ("checkpoints", !graph.checkpoints.is_empty()),
+        ("events", !graph.event_waits.is_empty() || !graph.signals.is_empty()),
         ("kernels that start together", !graph.records.gangs.is_empty() || fused),
     ];
     match parts.iter().find(|(_, has)| *has) {
         Some((what, _)) => Err(refused(format!("graph `{}` has {what}", graph.name))),
-        None => Ok(graph),
+        None => Ok(at),
     }
+}
+
+/// Whether a graph is more than kernels and edges: then AICPUs walk it.
+fn is_walked(graph: &GraphPlan) -> bool {
+    let by_number = |bind: &BindItem| matches!(bind.tensor, BindTensor::Table { .. });
+    !(graph.loops.is_empty() && graph.conditions.is_empty() && graph.copies.is_empty())
+        || !graph.frees.is_empty()
+        || graph.binds.iter().any(by_number)
 }
 
 /// The entry of each kernel of a graph, and the file that has them.
@@ -121,7 +146,7 @@ fn entry_of<'m>(module: &'m Module, symbol: &str) -> Option<&'m KernelEntry> {
     module.kernel_entries.iter().find(|entry| module.entry_name(entry) == symbol)
 }
 
-fn def(graph: &GraphPlan, at: u32) -> &KernelDef {
+pub(super) fn def(graph: &GraphPlan, at: u32) -> &KernelDef {
     &graph.defs[at as usize]
 }
 
@@ -184,7 +209,7 @@ fn bindings<'p>(
 }
 
 /// The workspaces of kernels: memory of the graph, of the bytes that it says.
-fn workspaces(graph: &GraphPlan, entries: &[&KernelEntry]) -> Vec<(TensorId, PlanTensor)> {
+pub(super) fn workspaces(graph: &GraphPlan, entries: &[&KernelEntry]) -> Vec<(TensorId, PlanTensor)> {
     let of = |(item, entry): (&KernelItem, &&KernelEntry)| {
         let def = def(graph, item.def);
         let tensor = PlanTensor {
@@ -204,7 +229,7 @@ fn workspaces(graph: &GraphPlan, entries: &[&KernelEntry]) -> Vec<(TensorId, Pla
 }
 
 /// The file of kernels with a host entry: arrays from outside under the names of the unit, extents as they follow from its tensors.
-fn with_arrays(
+pub(super) fn with_arrays(
     file: &KernelFile,
     entries: &[&KernelEntry],
     bound: &OrderedMap<TensorId, &PlanTensor>,

@@ -1,7 +1,7 @@
 //! A workload over the kernels of a file, as the program that a package is made of.
 
 use super::Unit;
-use crate::orchestration::Workload;
+use crate::orchestration::{Walk, Workload};
 use std::borrow::Cow;
 use wsp_backend::Expansion;
 use wsp_backend::codes::NO_FILES;
@@ -18,6 +18,8 @@ pub(crate) struct Source<'a> {
     pub(super) plan: Cow<'a, LoweredPlan>,
     /// What generates its tasks, if its generators do not.
     pub(super) workload: Option<Workload<'a>>,
+    /// A graph that AICPUs walk.
+    pub(super) walk: Option<Walk>,
     /// What the schedule asks for that packages do in another way.
     pub(super) notes: Vec<Diagnostic>,
     /// Whether edges order its tasks, as those of a graph do, and regions where there are none.
@@ -34,14 +36,16 @@ impl<'a> Source<'a> {
         Ok(Source {
             plan: Cow::Borrowed(plan),
             workload: None,
+            walk: None,
             notes: super::unheeded(plan),
             has_edges: false,
         })
     }
 
-    /// The kernels of a task graph, whose blocks are a table.
+    /// The kernels of a task graph.
     pub(crate) fn of_unit(unit: Unit) -> Source<'a> {
-        Source { plan: Cow::Owned(unit.plan), workload: None, notes: unit.notes, has_edges: true }
+        let has_edges = unit.walk.is_none();
+        Source { plan: Cow::Owned(unit.plan), workload: None, walk: unit.walk, notes: unit.notes, has_edges }
     }
 
     /// A workload.
@@ -56,7 +60,7 @@ impl<'a> Source<'a> {
         notes.extend_from_slice(workload.notes());
         notes.extend(unheeded(plan));
         let plan = Cow::Owned(program(plan, library));
-        Ok(Source { plan, workload: Some(workload), notes, has_edges: false })
+        Ok(Source { plan, workload: Some(workload), walk: None, notes, has_edges: false })
     }
 
     /// Its kernels, arrays and parameters.

@@ -80,10 +80,10 @@ int main(int argc, char **argv) {
     if (argc != 3) return 2;
     Printer device(std::atoi(argv[2]));
     const std::vector<int64_t> arguments(64, 2);
-    const Launch launch = {3, 0, 1, arguments.data()};
+    const GraphLaunch launch = {3, 0, 1, arguments.data()};
     RuntimeExtensionInterpreter interpreter(*units[std::atoi(argv[1])], device, launch);
     std::vector<uint64_t> workspace(interpreter.workspace_bytes() / 8 + 1);
-    const Outcome outcome = interpreter.execute(reinterpret_cast<uint8_t *>(workspace.data()), workspace.size() * 8);
+    const GraphOutcome outcome = interpreter.execute(reinterpret_cast<uint8_t *>(workspace.data()), workspace.size() * 8);
     std::printf("outcome %d\n", static_cast<int>(outcome));
     return 0;
 }

@@ -27,7 +27,7 @@ int main() {
     int64_t arguments[3];
     while (std::scanf("%" SCNu32 " %" SCNu32 " %" SCNd64 " %" SCNd64 " %" SCNd64, &unit, &condition, &arguments[0],
                       &arguments[1], &arguments[2]) == 5) {
-        const Launch launch{0, 0, 1, arguments};
+        const GraphLaunch launch{0, 0, 1, arguments};
         Scalars scalars(device, launch, nullptr);
         const int64_t value = conditions[unit](device, scalars, condition);
         if (scalars.failed()) std::printf("fault\n");

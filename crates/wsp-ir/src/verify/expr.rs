@@ -3,7 +3,8 @@
 use super::{Checker, rule};
 use crate::text::{binary_word, literal_word, unary_word};
 use crate::{
-    Arg, ArrayRef, BinOp, Const, Elem, Expr, ExprKind, FuncKind, LocalTy, ScalarTy, Tensor, UnOp, WsSlot,
+    Arg, ArrayRef, BinOp, Const, Consumer, Elem, Entry, Expr, ExprKind, FuncKind, LaunchTarget, LocalTy,
+    ScalarTy, Tensor, UnOp, WsSlot,
 };
 use wsp_core::words::counted;
 use wsp_core::{AxisId, FuncId, LocalId, TensorId, TierSetId};
@@ -479,8 +480,19 @@ impl<'m> Checker<'m> {
         Some(tensor)
     }
 
-    /// Whether the function being checked is the kernel of an entry.
+    /// Whether the function being checked is the kernel of an entry, or was one before its module became a program: then its descriptor has no consumer.
     fn in_entry(&self) -> bool {
+        let of_blocks = self.function.is_some_and(|function| match function.kind {
+            FuncKind::Kernel { descriptor: Some(id) } => {
+                let def = self.module.structs.get(id.index());
+                def.is_some_and(|def| def.consumer == Consumer::None)
+            }
+            _ => false,
+        });
+        let called = |entry: &Entry| entry.launch.target == LaunchTarget::Kernels;
+        if of_blocks && self.module.entry.as_ref().is_some_and(called) {
+            return true;
+        }
         let functions = &self.module.functions;
         let is = |id: FuncId| {
             functions.get(id.index()).zip(self.function).is_some_and(|(a, b)| std::ptr::eq(a, b))

@@ -2,8 +2,8 @@
 
 use super::beside::compile;
 use super::workloads::{ROWS, STEPS};
-use super::{TWO_KERNELS, built, hosted, launched, numbers, runs_to, save};
-use crate::command::{Folder, ended, run};
+use super::{TWO_KERNELS, built, device_library, hosted, launched, numbers, runs_to, save};
+use crate::command::{Folder, ended, run, wsp};
 use std::path::Path;
 use std::process::Command;
 use wsp_plan::Array;
@@ -67,6 +67,71 @@ fn a_task_graph_of_kernels_runs_as_a_package() {
         assert!(code == 1 && err.contains(word), "{file}: {err}");
         assert!(!Path::new(&to).exists(), "{file}");
     }
+}
+
+/// Rounds that a number decides, one of which runs more, then rounds that a tensor decides, from one buffer to the other, between copies.
+const ROUNDS: &str = "use \"pair.pto\"
+const BYTES = 64*32*4
+extern A: f32[64, 32]
+extern C: f32[64, 32]
+TG_BEGIN(ROUNDS)
+MC_ALLOC(PING, BYTES)
+MC_ALLOC(PONG, BYTES)
+MC_ALLOC(LEFT, 4)
+MC_COPY(A, PING, BYTES)
+CF_LOOP(100, STEP)
+  TG_KERNEL(SWAP, swap_entry, 3, AIV, 0)
+  MC_BIND(SWAP, 0, {PING, PONG}[STEP % 2])
+  MC_BIND(SWAP, 1, {PONG, PING}[STEP % 2])
+  CF_IF(STEP == 41)
+    TG_KERNEL(AGAIN, swap_entry, 2, AIV, 0)
+    TG_DEPEND(SWAP, AGAIN, DATA, PING)
+    MC_BIND(AGAIN, 0, {PONG, PING}[STEP % 2])
+    MC_BIND(AGAIN, 1, C)
+  CF_ENDIF
+CF_ENDLOOP
+TG_KERNEL(BEGIN, begin_entry, 1, AIV, 0)
+MC_BIND(BEGIN, 0, LEFT)
+CF_WHILE(LEFT, 9)
+  TG_KERNEL(DOUBLE, double_entry, 4, AIV, 0)
+  MC_BIND(DOUBLE, 0, PING)
+  MC_BIND(DOUBLE, 1, PONG)
+  MC_COPY(PONG, PING, BYTES)
+  TG_KERNEL(COUNT, count_entry, 1, AIV, 0)
+  MC_BIND(COUNT, 0, LEFT)
+CF_ENDWHILE
+MC_COPY(PING, C, BYTES / 2)
+TG_END(ROUNDS)
+TG_LAUNCH(ROUNDS, main)
+TG_SYNC(ROUNDS)
+";
+
+/// Kernels that count rounds.
+const COUNTS: &str = "
+PTO_SHAPE(left, 1)
+PTO_KERNEL_IMPL(begin_entry, Tensor<int32_t> left) { PTO_STORE_SCALAR(left, 3, {0}); }
+PTO_KERNEL_IMPL(count_entry, Tensor<int32_t> left) { PTO_STORE_SCALAR(left, PTO_LOAD_SCALAR(left, {0}) - 1, {0}); }
+";
+
+#[test]
+fn a_task_graph_with_loops_conditions_and_copies_is_walked_by_aicpus() {
+    let kernels = format!("{PAIR}{COUNTS}");
+    let folder = Folder::with(&[("pair.pto", &kernels), ("rounds.tg", ROUNDS)]);
+    let (inputs, outputs, file) = (folder.path("inputs"), folder.path("outputs"), folder.at("rounds.tg"));
+    save(&inputs, "A", &Array::of(&[64, 32], &numbers(1, 64 * 32)).unwrap());
+    let a = format!("A={}", inputs.join("A.npy").display());
+    let ran = |target: &str| {
+        let to = folder.at(target);
+        let mut command = wsp(&["run", &file, "--input", &a, "--target", target, "--outputs", &to]);
+        command.env("XDG_CACHE_HOME", folder.path("cache")).env("WSP_DEVICE_LIB", device_library());
+        let (code, out, err) = ended(command);
+        assert_eq!(code, 0, "{out}{err}");
+        std::fs::read(to).unwrap()
+    };
+    assert!(ran("cpu_sim") == ran("ascend_host"));
+    let [package] = &built(&folder)[..] else { panic!("{:?}", built(&folder)) };
+    let want = launched(package, &inputs, &outputs, &["--serial"]);
+    runs_to(package, &inputs, &outputs, &[], &want);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <deque>
 #include <list>
 #include <memory>
@@ -39,17 +40,28 @@ inline void add_tensor(std::string name, uint8_t *data, uint32_t size, bool writ
     known_tensors().all.push_back({std::move(name), data, size, std::vector<uint8_t>(size, written ? 1 : 0)});
 }
 
-// Bytes of a tensor hold no values: no kernel touches them now.
-inline void forget_values(const void *from, uint64_t bytes) {
+// By byte from a place on, whether it holds a value, and how many bytes there are; null outside of all tensors.
+inline uint8_t *values_from(const void *from, uint64_t &bytes) {
     const uintptr_t place = reinterpret_cast<uintptr_t>(from);
     for (Known &known : known_tensors().all) {
         const uintptr_t first = reinterpret_cast<uintptr_t>(known.data);
         if (place >= first && place - first < known.size) {
-            const auto begin = known.written.begin() + static_cast<std::ptrdiff_t>(place - first);
-            std::fill(begin, begin + static_cast<std::ptrdiff_t>(std::min<uint64_t>(bytes, known.size - (place - first))), uint8_t{0});
-            return;
+            bytes = std::min<uint64_t>(bytes, known.size - (place - first));
+            return known.written.data() + (place - first);
         }
     }
+    return nullptr;
+}
+
+// Bytes of a tensor hold no values: no kernel touches them now.
+inline void forget_values(const void *from, uint64_t bytes) {
+    if (uint8_t *values = values_from(from, bytes)) std::fill(values, values + bytes, uint8_t{0});
+}
+
+// Bytes of a tensor hold values where those of another do, from which they were copied: no kernel touches them now.
+inline void copy_values(const void *to, const void *from, uint64_t bytes) {
+    uint8_t *of = values_from(from, bytes), *values = values_from(to, bytes);
+    if (of != nullptr && values != nullptr) std::memmove(values, of, static_cast<std::size_t>(bytes));
 }
 
 // Forgets all tensors.

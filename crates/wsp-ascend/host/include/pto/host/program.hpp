@@ -147,8 +147,9 @@ inline bool write_arrays(const std::string &path, const std::vector<Array> &arra
 
 // Lines that programs read: kernels with their descriptors, bytes of workspace, and parameters, of which real numbers begin with f.
 template <class Program>
-void report(const typename Program::Launch &launch) {
+void report(const typename Program::Launch &launch, const LaunchMemory &memory) {
     for (const auto &[name, count] : launch.kernels) std::printf("kernel %s %" PRIu64 "\n", name, count);
+    for (const auto &[name, count] : memory.kernels) std::printf("kernel %s %" PRIu64 "\n", name, count);
     std::printf("workspace %" PRIu64 "\n", launch.workspace_bytes);
     Program::parameters(launch, [](const char *name, auto value) {
         using T = decltype(value);
@@ -197,7 +198,7 @@ int run_program(int argc, char **argv) {
     if (options.serial) fault = run_serially<Program>(launch, memory);
     else fault = run_on_cores<Program>(launch, memory, options.cores);
     if (!fault.empty()) return wrong(1, fault);
-    if (options.report) report<Program>(launch);
+    if (options.report) report<Program>(launch, memory);
     std::vector<Array> results;
     Program::outputs(launch, [&](const char *name, const char *elem, const npu::Tensor &tensor) {
         results.push_back(written_array(name, elem, tensor));

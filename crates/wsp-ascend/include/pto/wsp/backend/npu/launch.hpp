@@ -73,6 +73,18 @@ public:
     // Bytes with any contents, at a multiple of 64; null when there are none.
     virtual void* get(const std::string& name, std::uint64_t bytes) = 0;
 
+    // Copies bytes between tensors that no task touches now.
+    virtual void copy(void* to, const void* from, std::uint64_t bytes) { std::memmove(to, from, static_cast<std::size_t>(bytes)); }
+
+    // Kernels that a machine of graphs has launched, with their blocks; one AICPU says so.
+    void ran(const char* kernel, std::uint64_t blocks) {
+        const auto is = [&](const std::pair<const char*, std::uint64_t>& known) { return std::strcmp(known.first, kernel) == 0; };
+        const auto known = std::find_if(kernels.begin(), kernels.end(), is);
+        if (known != kernels.end()) known->second += blocks;
+        else kernels.emplace_back(kernel, blocks);
+    }
+    std::vector<std::pair<const char*, std::uint64_t>> kernels;
+
     // Buffers of the launch: those that tasks are given on the way count from here.
     std::uint32_t buffers = 0;
 
@@ -86,13 +98,21 @@ public:
 
     void temporary(Tensor& tensor, const char* name, std::uint32_t buffer, std::uint32_t elem_bytes,
                    std::initializer_list<std::uint32_t> extents) {
+        shaped(tensor, buffer, elem_bytes, extents);
+        fill(tensor, name);
+    }
+
+    // A tensor that is given its memory with each task.
+    static void shaped(Tensor& tensor, std::uint32_t buffer, std::uint32_t elem_bytes,
+                       std::initializer_list<std::uint32_t> extents) {
         tensor.buffer = buffer;
         tensor.elem_bytes = static_cast<std::uint8_t>(elem_bytes);
         tensor.rank = static_cast<std::uint8_t>(extents.size());
         std::size_t d = 0;
         for (const std::uint32_t extent : extents) tensor.extents[d++] = extent;
         for (; d < max_rank; ++d) tensor.extents[d] = 1;
-        fill(tensor, name);
+        tensor.bytes = tensor.elem_bytes;
+        for (const std::uint32_t extent : tensor.extents) tensor.bytes *= extent;
     }
 
     // A field of every slot: the tensor begins with that of the first.

@@ -78,7 +78,7 @@ protected:
 };
 
 // What a launch is given.
-struct Launch {
+struct GraphLaunch {
     int64_t iteration;
     int64_t device;
     int64_t devices;
@@ -90,7 +90,7 @@ struct Launch {
 // set and values are 0.
 class Scalars {
 public:
-    Scalars(Device &device, const Launch &launch, const uint32_t *iterations)
+    Scalars(Device &device, const GraphLaunch &launch, const uint32_t *iterations)
         : device_(device), launch_(launch), iterations_(iterations) {}
 
     bool failed() const { return failed_; }
@@ -138,7 +138,7 @@ private:
     }
 
     Device &device_;
-    const Launch &launch_;
+    const GraphLaunch &launch_;
     const uint32_t *iterations_;
     bool failed_ = false;
 };
@@ -167,7 +167,7 @@ struct Graph {
     int64_t (*condition)(Device &device, Scalars &scalars, uint32_t condition);
 };
 
-enum class Outcome {
+enum class GraphOutcome {
     Done,
     // The image or the memory is not right.
     Refused,
@@ -187,7 +187,7 @@ constexpr uint32_t MAX_LOOPS = 256;
 // The interpreter of document 000, section 10.3.
 class RuntimeExtensionInterpreter {
 public:
-    RuntimeExtensionInterpreter(const Graph &graph, Device &device, const Launch &launch)
+    RuntimeExtensionInterpreter(const Graph &graph, Device &device, const GraphLaunch &launch)
         : graph_(graph), device_(device), launch_(launch) {}
 
     // Bytes of workspace that `execute` takes.
@@ -197,28 +197,28 @@ public:
     }
 
     // Runs the graph to its end. `workspace` begins at a multiple of 8.
-    Outcome execute(uint8_t *workspace, uint64_t bytes) {
+    GraphOutcome execute(uint8_t *workspace, uint64_t bytes) {
         wsp_tg_handle *handle = nullptr;
         if (wsp_tg_open(image(), image_bytes(), workspace, bytes, &handle, nullptr) != WSP_TG_OK) {
-            return Outcome::Refused;
+            return GraphOutcome::Refused;
         }
         const wsp_tg_host host = {this, &RuntimeExtensionInterpreter::evaluate};
         for (;;) {
             wsp_tg_step step = {};
-            if (wsp_tg_next(handle, &host, &step, nullptr) != WSP_TG_OK) return Outcome::Fault;
+            if (wsp_tg_next(handle, &host, &step, nullptr) != WSP_TG_OK) return GraphOutcome::Fault;
             switch (step.kind) {
-            case WSP_TG_DONE: return Outcome::Done;
+            case WSP_TG_DONE: return GraphOutcome::Done;
             case WSP_TG_RUN:
-                if (!start(handle, step.at, step.node_kind, step.item)) return Outcome::Fault;
+                if (!start(handle, step.at, step.node_kind, step.item)) return GraphOutcome::Fault;
                 break;
             case WSP_TG_GANG:
-                if (!start_gang(handle, step.at)) return Outcome::Fault;
+                if (!start_gang(handle, step.at)) return GraphOutcome::Fault;
                 break;
             case WSP_TG_SIGNAL: device_.signal(graph_.signals[step.item]); break;
             default: {
                 const uint32_t node = device_.wait();
-                if (node == Device::NONE) return Outcome::Stuck;
-                if (wsp_tg_complete(handle, node) != WSP_TG_OK) return Outcome::Fault;
+                if (node == Device::NONE) return GraphOutcome::Stuck;
+                if (wsp_tg_complete(handle, node) != WSP_TG_OK) return GraphOutcome::Fault;
                 break;
             }
             }
@@ -281,7 +281,7 @@ private:
 
     const Graph &graph_;
     Device &device_;
-    const Launch &launch_;
+    const GraphLaunch &launch_;
 };
 
 }  // namespace pto::wsp::backend::npu
