@@ -1,4 +1,4 @@
-"""Values of the wrong type or out of range at public calls: each is refused at its line, with what to write."""
+"""Values of the wrong type or out of range at public calls, each refused at its line, with what to type."""
 
 from __future__ import annotations
 
