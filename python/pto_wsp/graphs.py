@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -94,6 +95,10 @@ class TaskGraph:
         self._functions: dict[str, dict[str, Any]] = {}
         self._files: list[str] = []
         self._params: dict[str, int] = {}
+
+    def __repr__(self) -> str:
+        names = re.findall(r"^\s*TG_BEGIN\(\s*(\w+)", self.text(), re.MULTILINE)
+        return f"<task graph {', '.join(names)}>"
 
     @classmethod
     def from_text(cls, text: str, name: str = "<text>", folder: str | os.PathLike[str] = ".") -> TaskGraph:

@@ -164,6 +164,6 @@ def _makes_it(value: ast.expr) -> bool:
     if not isinstance(value, ast.Call):
         return False
     called = value.func.attr if isinstance(value.func, ast.Attribute) else getattr(value.func, "id", "")
-    if called in ("Buffer", "Channel", "Slot", "Table", "Tensor", "tensor"):
+    if called in ("Buffer", "Channel", "Slot", "table", "tensor"):
         return True
     return not any(isinstance(node, ast.Call) for node in ast.walk(value) if node is not value)

@@ -95,7 +95,7 @@ class Plan:
     __slots__ = ("_capacity", "_core", "_program")
 
     def __init__(self) -> None:
-        raise TypeError("plans are made by `program.plan(arrays)`")
+        raise _refused("a `Plan` is not made by its name", "write `program.plan(arrays)`")
 
     @classmethod
     def _made(cls, program: Program, core: Any, capacity: Capacity | None) -> Plan:

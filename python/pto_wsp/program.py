@@ -84,7 +84,8 @@ class Program:
     _trace: bytes
 
     def __init__(self) -> None:
-        raise TypeError("programs are made by `workload.compile()` and `Program.from_bytes(…)`")
+        help = "compile a workload, `w.compile()`, or read one: `Program.from_bytes(data)`"
+        raise argument_error(1262, "a `Program` is not made by its name", help)
 
     @classmethod
     def _compiled(

@@ -380,7 +380,9 @@ def _dims(shape: Any) -> tuple[Any, ...]:
             1028,
             f"a tensor of {len(dims)} dimensions",
             notes=f"a tensor has 1 to {MAX_RANK} dimensions",
-            help="merge dimensions that tasks do not index",
+            help="merge dimensions that tasks do not index"
+            if dims
+            else 'say its extents: `("rows", 64)`, as an annotation `Tensor[f32, "rows", 64]`',
         )
     return dims
 

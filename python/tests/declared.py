@@ -21,7 +21,7 @@ def counted_methods() -> list[str]:
         own = list(inspect.signature(method).parameters.values())[1:]
         return [one.annotation for one in own if one.default is one.empty]
 
-    methods = {name: method for name, method in vars(Scheduled).items() if inspect.isfunction(method)}
+    methods = {name: method for name, method in vars(Scheduled).items() if inspect.isroutine(method)}
     return [name for name, method in methods.items() if name[0] != "_" and needs(method) == ["int"]]
 
 

@@ -135,6 +135,16 @@ def test_a_trace_of_a_simulation_has_coordinates(tmp_path: Path):
     assert [tasks[at]["args"]["indices"] for at in sorted(tasks)][:5] == [[0], [1], [2], [0, 0], [1, 0]]
 
 
+def test_a_trace_of_a_run_has_coordinates(tmp_path: Path):
+    program = copies.compile(enable_profiling=True)
+    program.execute(X=np.ones((40, 64), np.float32), Y=np.ones((40, 64), np.float32))
+    program.trace(tmp_path / "trace.json")
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    tasks = {event["args"]["task"]: event for event in events if event["ph"] == "X"}
+    found = [(tasks[at]["name"], *tasks[at]["args"]["indices"]) for at in sorted(tasks)]
+    assert found[2:5] == [("copy", 2), ("halve", 0, 0), ("halve", 1, 0)]
+
+
 class Cells(HTMLParser):
     """The text of a page, and whether each element ends."""
 
@@ -211,6 +221,11 @@ RING = Channel((4, 8), f32, depth=2)
 )
 def test_a_representation_shows_what_it_is(made: Any, text: str):
     assert repr(made) == text
+
+
+def test_a_task_graph_shows_its_graphs():
+    unit = pto_wsp.TaskGraph.from_text("TG_BEGIN(DOUBLE)\nTG_END(DOUBLE)\n")
+    assert repr(unit) == "<task graph DOUBLE>"
 
 
 def test_a_view_shows_its_region_and_its_shape():

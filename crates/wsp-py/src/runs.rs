@@ -212,7 +212,8 @@ fn perform(inner: &Inner, arguments: &Arguments, watched: &Watched) -> Result<Do
     let ran = inner.execute(arguments, &watched.options);
     let outcome = ran.map_err(|faults| watched.failed(faults))?;
     arguments.give_back(&outcome.outputs);
-    Ok(Done { timeline: timeline::of_run(&outcome), outcome: Some(outcome) })
+    let timeline = timeline::with_coordinates(timeline::of_run(&outcome), inner, arguments);
+    Ok(Done { timeline, outcome: Some(outcome) })
 }
 
 /// What a run gives that ended well.

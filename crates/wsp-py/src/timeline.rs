@@ -1,12 +1,15 @@
 //! When and where tasks ran, for files of traces.
 
 use crate::errors;
+use crate::inner::Inner;
+use crate::inputs::Arguments;
 use crate::outcome::Ran;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::sync::Arc;
-use wsp_backend::{BARRIER_NODE, SimulatedTask};
+use wsp_backend::{BARRIER_NODE, Detail, GraphListing, GraphOptions, SimulatedTask};
 use wsp_core::KernelId;
+use wsp_core::policy::Deps;
 use wsp_diag::{Diagnostic, SourceMap};
 use wsp_plan::workload::ChannelUse;
 use wsp_report::{Edges, Form, write_trace};
@@ -51,16 +54,43 @@ pub(crate) fn of_simulation(simulated: &wsp_backend::Simulated) -> Timeline {
         kernels: listing.kernels.iter().map(|kernel| kernel.name.clone()).collect(),
     };
     let mut timeline = Timeline::simulated(heading, &nodes, &listing.edges);
+    place(&mut timeline, listing);
+    timeline.channels = shown(&simulated.channels);
+    timeline
+}
+
+/// Gives the tasks of a profiled run their coordinates, where which tasks there are does not depend on the run.
+pub(crate) fn with_coordinates(
+    timeline: Option<Timeline>,
+    inner: &Inner,
+    arguments: &Arguments,
+) -> Option<Timeline> {
+    let mut timeline = timeline?;
+    // Which tasks wait for which is known of the run.
+    let (deps, detail) = (Some(Deps::Explicit), Detail { coordinates: true, ..Detail::default() });
+    if let Ok(listing) =
+        inner.program.graph(&arguments.args, &GraphOptions { deps, detail, ..GraphOptions::default() })
+    {
+        place(&mut timeline, &listing);
+    }
+    Some(timeline)
+}
+
+/// Gives tasks the coordinates that a listing of them has.
+fn place(timeline: &mut Timeline, listing: &GraphListing) {
     let is_task = |&at: &usize| {
         let kernel = listing.tasks.get(at).and_then(|&kernel| listing.kernels.get(kernel as usize));
         kernel.is_none_or(|kernel| kernel.name != BARRIER_NODE)
     };
-    for at in (0..listing.coordinates.ends.len()).filter(is_task) {
+    let tasks: Vec<usize> = (0..listing.coordinates.ends.len()).filter(is_task).collect();
+    if tasks.len() != timeline.tasks.len() {
+        return;
+    }
+    for at in tasks {
         // Files of traces have indices from 0.
         let known = listing.coordinates.of(at).iter().map(|&value| u32::try_from(value));
         timeline.indices.push(known.collect::<Result<Vec<u32>, _>>().unwrap_or_default());
     }
-    Timeline { channels: shown(&simulated.channels), ..timeline }
 }
 
 /// When and where the tasks of a run ran, and what they waited for.

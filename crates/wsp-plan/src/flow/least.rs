@@ -45,9 +45,6 @@ pub(super) fn throughput(
     })
 }
 
-/// Channels of which one has to be deeper.
-type Wanted = Vec<(WorkloadId, ChannelId)>;
-
 /// Depths of the smallest sum of which `wanting` says that no channel has to be deeper; the first in the order of channels where several have it. It
 /// tells the channels of which one has to be, in all depths that are nowhere smaller. None where that is none of them, or not known.
 fn search(bindings: &Bindings, wanting: &mut dyn FnMut(&Depths) -> Option<Wanted>) -> Option<Depths> {

@@ -445,7 +445,8 @@ a run of `execute_async` that failed and that nothing waited for, and for one th
         title: "a program that cannot be saved",
         explanation: "\
 Kernels that are Python functions are not part of the bytes of a program, nor are arrays. Write them with `@kernel`, or save the
-source and compile it again.",
+source and compile it again. Workloads and kernels are pickled by the name of their function in its module, and one that is made in another
+function has none.",
     },
     CodeInfo {
         code: Code(1224),
