@@ -12,25 +12,40 @@ import sys
 
 import numpy as np
 import reference
-from pto_wsp import Channel, In, InOut, Out, P, Scalar, Tensor, Workload, f32, kernel, pto, tile, workload
+from pto_wsp import (
+    Channel,
+    DenseDyn,
+    In,
+    InOut,
+    Out,
+    P,
+    Scalar,
+    Tensor,
+    Workload,
+    f32,
+    kernel,
+    pto,
+    tile,
+    workload,
+)
 
 BLOCK = 64
 
 
 @kernel(unit="vector")
-def load_a(a: In, block: Out):
+def load_a(a: In, block: Out) -> None:
     """A block of `a`; blocks at the edges are smaller."""
     pto.store(block, pto.load(a))
 
 
 @kernel(unit="vector")
-def load_b(b: In, block: Out):
+def load_b(b: In, block: Out) -> None:
     """A block of `b`."""
     pto.store(block, pto.load(b))
 
 
 @kernel(unit="cube")
-def multiply(a: In, b: In, total: InOut, first: Scalar):
+def multiply(a: In, b: In, total: InOut, first: Scalar) -> None:
     """`total (+)= a · bᵀ`."""
     if first == 1:
         pto.store(total, pto.matmul(pto.load(a), pto.load(b).T))
@@ -39,20 +54,20 @@ def multiply(a: In, b: In, total: InOut, first: Scalar):
 
 
 @kernel(unit="vector")
-def store(total: In, c: Out):
+def store(total: In, c: Out) -> None:
     """To where it belongs."""
     pto.store(c, pto.load(total))
 
 
 @workload
 def pipelined_gemm(
-    m,
-    n,
-    k,
+    m: DenseDyn,
+    n: DenseDyn,
+    k: DenseDyn,
     a: Tensor[f32, "m", "k"],
     b: Tensor[f32, "n", "k"],
     c: Tensor[f32, "m", "n"],
-):
+) -> None:
     a_blocks = Channel((BLOCK, BLOCK), f32, depth=2)
     b_blocks = Channel((BLOCK, BLOCK), f32, depth=2)
     done = Channel((BLOCK, BLOCK), f32, depth=2)

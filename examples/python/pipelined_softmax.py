@@ -10,20 +10,20 @@ import sys
 
 import numpy as np
 import reference
-from pto_wsp import Channel, In, Out, P, Tensor, Workload, f32, kernel, pto, tile, workload
+from pto_wsp import Channel, DenseDyn, In, Out, P, Tensor, Workload, f32, kernel, pto, tile, workload
 
 ROWS = 16
 WIDTH = 256
 
 
 @kernel(unit="vector")
-def load_rows(x: In, rows: Out):
+def load_rows(x: In, rows: Out) -> None:
     """The last tile has the rows that are left."""
     pto.store(rows, pto.load(x))
 
 
 @kernel(unit="vector")
-def take_powers(rows: In, powers: Out, sums: Out):
+def take_powers(rows: In, powers: Out, sums: Out) -> None:
     """e^(x - max) of each row, and the sum of them."""
     x = pto.load(rows)
     found = pto.exp(x - pto.rowmax(x))
@@ -32,13 +32,13 @@ def take_powers(rows: In, powers: Out, sums: Out):
 
 
 @kernel(unit="vector")
-def divide_rows(powers: In, sums: In, y: Out):
+def divide_rows(powers: In, sums: In, y: Out) -> None:
     """Every row by its sum."""
     pto.store(y, pto.load(powers) / pto.load(sums))
 
 
 @workload
-def pipelined_softmax(rows, x: Tensor[f32, "rows", WIDTH], y: Tensor[f32, "rows", WIDTH]):
+def pipelined_softmax(rows: DenseDyn, x: Tensor[f32, "rows", WIDTH], y: Tensor[f32, "rows", WIDTH]) -> None:
     loaded = Channel((ROWS, WIDTH), f32, depth=2)
     # Powers, and their sum behind them.
     taken = Channel((ROWS, WIDTH + 1), f32, depth=2)

@@ -12,57 +12,57 @@ import sys
 
 import numpy as np
 import reference
-from pto_wsp import Channel, In, InOut, Out, P, Tensor, Workload, f32, kernel, pto, tile, workload
+from pto_wsp import Channel, DenseDyn, In, InOut, Out, P, Tensor, Workload, f32, kernel, pto, tile, workload
 
 ROWS = 64
 COLS = 32
 
 
 @kernel(unit="vector")
-def begin(squares: Out, sizes: Out):
+def begin(squares: Out, sizes: Out) -> None:
     """Of no columns yet."""
     pto.store(squares, pto.zeros((squares.shape[0], 1)))
     pto.store(sizes, pto.zeros((sizes.shape[0], 1)))
 
 
 @kernel(unit="vector")
-def load_columns(x: In, columns: Out):
+def load_columns(x: In, columns: Out) -> None:
     """The last tile has the columns that are left."""
     pto.store(columns, pto.load(x))
 
 
 @kernel(unit="vector")
-def square(columns: In, sums: Out):
+def square(columns: In, sums: Out) -> None:
     """Sums of squares of one tile."""
     x = pto.load(columns)
     pto.store(sums, pto.rowsum(x * x))
 
 
 @kernel(unit="vector")
-def size(columns: In, sums: Out):
+def size(columns: In, sums: Out) -> None:
     """Sums of absolute values of one tile."""
     pto.store(sums, pto.rowsum(pto.abs(pto.load(columns))))
 
 
 @kernel(unit="vector")
-def add_squares(sums: In, total: InOut):
+def add_squares(sums: In, total: InOut) -> None:
     """One tile more."""
     pto.store(total, pto.load(total) + pto.load(sums))
 
 
 @kernel(unit="vector")
-def add_sizes(sums: In, total: InOut):
+def add_sizes(sums: In, total: InOut) -> None:
     """One tile more."""
     pto.store(total, pto.load(total) + pto.load(sums))
 
 
 @workload
 def pipelined_sums(
-    columns,
-    x: Tensor[f32, ROWS, "columns"],
-    squares: Tensor[f32, ROWS, 1],
-    sizes: Tensor[f32, ROWS, 1],
-):
+    columns: DenseDyn,
+    x: Tensor[f32, ROWS:DenseDyn, "columns"],
+    squares: Tensor[f32, ROWS:DenseDyn, 1],
+    sizes: Tensor[f32, ROWS:DenseDyn, 1],
+) -> None:
     parts = [Channel((ROWS, COLS), f32, depth=1, name=f"part_{of}") for of in range(2)]
     squared = Channel((ROWS, 1), f32, depth=2)
     sized = Channel((ROWS, 1), f32, depth=2)

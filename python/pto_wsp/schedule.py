@@ -270,8 +270,8 @@ class Scheduled:
 
     @gives_another
     def layout(self: S, tensor: str, dims: Iterable[str], pending: Iterable[str] = ()) -> S:
-        """How a tensor lies on the grid of `spatial_map`: for each dimension `"replicate"`, or the axis `"x"` or
-        `"y"` over which it is sharded. Along the `pending` axes each tile has a part of its elements' sums.
+        """How a tensor lies on the grid of `spatial_map`: for each dimension `"replicate"`, or the axis `"x"`
+        or `"y"` over which it is sharded. Along the `pending` axes each tile has a part of its elements' sums.
         """
         of = _tensor_name(tensor, "layout")
         lies = _dims(dims, "the dimensions of `layout`", _LAYOUTS)
