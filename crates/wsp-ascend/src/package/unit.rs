@@ -113,9 +113,9 @@ fn launched(plan: &UnitPlan) -> Result<usize, Diagnostic> {
 /// Whether a graph is more than kernels and edges: then AICPUs walk it.
 fn is_walked(graph: &GraphPlan) -> bool {
     let by_number = |bind: &BindItem| matches!(bind.tensor, BindTensor::Table { .. });
-    !(graph.loops.is_empty() && graph.conditions.is_empty() && graph.copies.is_empty())
-        || !graph.frees.is_empty()
-        || graph.binds.iter().any(by_number)
+    let plain = graph.loops.is_empty() && graph.conditions.is_empty();
+    let whole = graph.copies.is_empty() && graph.frees.is_empty();
+    !(plain && whole) || graph.binds.iter().any(by_number)
 }
 
 /// The entry of each kernel of a graph, and the file that has them.
