@@ -271,7 +271,8 @@ class Scheduled:
     @gives_another
     def layout(self: S, tensor: str, dims: Iterable[str], pending: Iterable[str] = ()) -> S:
         """How a tensor lies on the grid of `spatial_map`: for each dimension `"replicate"`, or the axis `"x"`
-        or `"y"` over which it is sharded. Along the `pending` axes each tile has a part of its elements' sums.
+        or `"y"` over which it is sharded. Along the `pending` axes each tile has a part of the sums of its
+        elements.
         """
         of = _tensor_name(tensor, "layout")
         lies = _dims(dims, "the dimensions of `layout`", _LAYOUTS)

@@ -2,7 +2,6 @@
 
 use super::expr::{self, Place, Variable};
 use super::names::Names;
-use super::process::Process;
 use super::tree::{Bound, Over, Row};
 use wsp_core::ptow::Program;
 use wsp_ordered::OrderedSet;
@@ -14,6 +13,16 @@ pub(super) enum Made {
     Key(u32),
     Count(u32),
     Filter(u32),
+}
+
+/// A process under way.
+pub(super) struct Process {
+    /// The word of the `PROCESS`.
+    pub(super) word: u32,
+    /// What it keeps from turn to turn, as captures.
+    pub(super) kept: Vec<String>,
+    /// Loops around over axes that keys name, with their variables.
+    pub(super) loops: Vec<(u16, String)>,
 }
 
 /// An emission under way.

@@ -78,6 +78,7 @@ pub const HEADERS: Headers = Headers(&[
     "pto/rt/backend/npu/expander_int.hpp",
     "pto/rt/backend/npu/expander_state.hpp",
     "pto/rt/backend/npu/expander_support.hpp",
+    "pto/rt/backend/npu/expander_turns.hpp",
 ]);
 
 /// Why a program has no expander.

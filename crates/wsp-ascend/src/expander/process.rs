@@ -4,20 +4,10 @@
 //! it never waits are printed as everywhere else.
 
 use super::body::ExpansionCx;
-use super::emitter::Emitter;
+use super::emitter::{Emitter, Process};
 use super::expr::Variable;
 use super::tree::{Body, Kind, Loop, Statement};
 use crate::writer::Writer;
-
-/// A process under way.
-pub(super) struct Process {
-    /// The word of the `PROCESS`.
-    word: u32,
-    /// What it keeps from turn to turn, as captures.
-    kept: Vec<String>,
-    /// Loops around over axes that keys name, with their variables.
-    loops: Vec<(u16, String)>,
-}
 
 impl Kind {
     /// The bodies of a send or a receive.

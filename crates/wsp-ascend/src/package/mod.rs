@@ -12,6 +12,7 @@
 //! | `include/` | headers of the above |
 //! | `CMakeLists.txt`, `manifest.json` | how it is built, and what it was made from |
 
+mod arrays;
 mod build;
 mod kernels;
 mod manifest;

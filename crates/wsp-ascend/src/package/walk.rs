@@ -3,7 +3,7 @@
 //! Each tensor of the unit is an array of the package, and arguments of kernels are given their memory with each launch: which of several
 //! tensors an argument is may change from round to round.
 
-use super::unit::{def, refused, with_arrays, workspaces};
+use super::arrays::{def, refused, with_arrays, workspaces};
 use crate::graph::emit_graph;
 use crate::orchestration::{Walk, WalkedKernel};
 use wsp_backend::codes::NO_FILES;
