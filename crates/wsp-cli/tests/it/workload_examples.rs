@@ -60,7 +60,7 @@ fn a_llama_layer_over_a_grid_of_tiles_has_the_bits_of_one_without() {
     assert!(results.iter().all(|result| *result == results[0]), "the ways differ");
     // Tasks of a column of tiles that has no head of keys are fewer; every tile has some.
     let (code, out, err) =
-        command::run(&[&["run", layer, "--schedule", "sharded", "--json"][..], &LAYER].concat());
+        command::run(&[&["run", layer, "--schedule", "sharded", "--stats", "json"][..], &LAYER].concat());
     assert_eq!(code, 0, "{err}");
     let told: serde_json::Value = serde_json::from_str(&out).unwrap();
     let lines: Vec<&str> = told["grid"].as_array().unwrap().iter().filter_map(|l| l.as_str()).collect();
