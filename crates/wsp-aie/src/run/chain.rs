@@ -14,6 +14,8 @@ pub(super) struct Bd {
     pub(super) len: u64,
     /// The place of each element, where the order is not that of memory; with the bytes of an element.
     pub(super) order: Option<(Vec<u32>, u64)>,
+    /// The number of the packets that it makes.
+    pub(super) packet: Option<i64>,
     /// The next of the chain.
     pub(super) next: Option<usize>,
 }

@@ -161,6 +161,8 @@ pub(super) enum StreamEnd {
 pub(super) struct Stream {
     /// What it is called in messages.
     pub(super) name: String,
+    /// Which packets of the design it carries.
+    pub(super) packets: Option<usize>,
     pub(super) from: StreamEnd,
     pub(super) to: Vec<StreamEnd>,
 }
@@ -173,6 +175,8 @@ pub(crate) struct Net {
     pub(super) ends: Vec<CoreEnd>,
     /// Only whether objects come is looked at, and not what they are.
     pub(super) tokens: bool,
+    /// Streams that share an arbiter, and which of them has it.
+    pub(super) arbiters: Vec<(Vec<usize>, Option<usize>)>,
     /// Values of locks.
     pub(super) locks: Vec<i64>,
     /// Bytes of each buffer.
@@ -335,7 +339,8 @@ impl Net {
                 }
             });
         }
-        self.streams.push(Stream { name: format!("the stream of `@{}`", fifo.name), from, to });
+        let name = format!("the stream of `@{}`", fifo.name);
+        self.streams.push(Stream { name, packets: None, from, to });
         Ok(())
     }
 
