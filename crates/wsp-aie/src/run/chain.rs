@@ -48,14 +48,14 @@ impl Chain {
         let Some(at) = self.at else { return };
         let bd = &self.bds[at];
         if !self.holds {
-            bd.acquire.iter().for_each(|(lock, _, value)| locks[*lock] -= value);
+            bd.acquire.iter().for_each(|(lock, _, value)| locks[*lock] = locks[*lock].saturating_sub(*value));
             self.holds = true;
         }
         self.done += bytes;
         if self.done < bd.len {
             return;
         }
-        bd.release.iter().for_each(|(lock, _, value)| locks[*lock] += value);
+        bd.release.iter().for_each(|(lock, _, value)| locks[*lock] = locks[*lock].saturating_add(*value));
         (self.done, self.holds) = (0, false);
         self.at = bd.next;
         if self.at.is_none() && self.again > 0 {

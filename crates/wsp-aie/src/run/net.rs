@@ -214,7 +214,7 @@ pub(crate) fn depth(design: &Design, fifo: &Fifo, tile: Tile, declared: u32, all
     if as_declared || most == 0 || fifo.depths.len() > 1 || most == 1 && declared == 1 {
         return declared;
     }
-    most + 1
+    most.saturating_add(1)
 }
 
 impl Net {
@@ -379,7 +379,7 @@ impl Net {
             }
             order = Some((places, element));
         }
-        if from + len.max(fifo.bytes().min(size)) > size && order.is_none() || len == 0 {
+        if from.saturating_add(len.max(fifo.bytes().min(size))) > size && order.is_none() || len == 0 {
             let message =
                 format!("fifo `@{}` has no part of {len} bytes at byte {from} of {size}", fifo.name);
             return Err(Box::new(Diagnostic::error(codes::LINK, message).at(fifo.span, "")));
