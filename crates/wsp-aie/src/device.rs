@@ -211,9 +211,9 @@ impl Tile {
     /// Whether the core of this tile reads and writes the memory of another: its own, and those to the west, north and south.
     pub fn reaches(self, memory: Tile) -> bool {
         let here = self == memory;
-        let west = memory.row == self.row && memory.col + 1 == self.col;
-        let north = memory.col == self.col && memory.row == self.row + 1;
-        let south = memory.col == self.col && memory.row + 1 == self.row;
+        let west = memory.row == self.row && memory.col.wrapping_add(1) == self.col;
+        let north = memory.col == self.col && memory.row == self.row.wrapping_add(1);
+        let south = memory.col == self.col && memory.row.wrapping_add(1) == self.row;
         memory.row >= 2 && (here || west || north || south)
     }
 

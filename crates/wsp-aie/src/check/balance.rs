@@ -74,11 +74,8 @@ fn count(
                     }
                     continue;
                 };
-                let rounds = if step > 0 && high > low {
-                    (high - low).unsigned_abs().div_ceil(step.unsigned_abs())
-                } else {
-                    0
-                };
+                let rounds =
+                    if step > 0 && high > low { high.abs_diff(low).div_ceil(step.unsigned_abs()) } else { 0 };
                 let forever = high >= FOREVER;
                 if forever && (endless || times != 1) {
                     return false;

@@ -54,7 +54,8 @@ pub(super) fn check(design: &Design, findings: &mut Findings) {
     }
     for cascade in &design.cascades {
         let Tile { col, row } = cascade.from;
-        let next = cascade.to == Tile::new(col + 1, row) || row > 0 && cascade.to == Tile::new(col, row - 1);
+        let next = cascade.to == Tile::new(col.wrapping_add(1), row)
+            || row > 0 && cascade.to == Tile::new(col, row - 1);
         if !next || row < 2 || cascade.to.row < 2 {
             let message = format!(
                 "a cascade from tile {} to tile {}; they go to the next core to the east or south",

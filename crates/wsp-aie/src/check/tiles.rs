@@ -212,7 +212,7 @@ fn descriptors(design: &Design, findings: &mut Findings) {
     for tile in design.device.tiles().filter(|tile| tile.row > 0) {
         let Some(kind) = design.device.kind(tile) else { continue };
         let model = kind.model();
-        let mut total = 0;
+        let mut total = 0u32;
         for fifo in design.fifos.iter().filter(|fifo| !goes_by_memory(design, fifo)) {
             let mut ends = Vec::new();
             if fifo.producer.tile == tile {
@@ -223,7 +223,7 @@ fn descriptors(design: &Design, findings: &mut Findings) {
                 ends.push(depth(design, fifo, tile, fifo.consumer_depth(i), Allocation::Lowered));
             }
             for needed in ends {
-                total += needed;
+                total = total.saturating_add(needed);
                 // Of a memory tile each channel can use one half.
                 let most = if kind == TileKind::Memory { model.descriptors / 2 } else { model.descriptors };
                 if needed > most {

@@ -7,6 +7,7 @@ mod read;
 mod step;
 mod write;
 
+pub(crate) use step::packet;
 pub use step::{Length, Move, Step, steps};
 
 use crate::device::{Bundle, Device, Direction, Tile};

@@ -41,7 +41,7 @@ pub struct Move {
     /// The value of a task, which is started by itself.
     pub task: Option<Value>,
     /// The number of the packets that it makes, where it makes packets.
-    pub packet: Option<String>,
+    pub packet: Option<i64>,
     /// Where it is written.
     pub span: Span,
 }
@@ -172,10 +172,7 @@ fn memcpy(op: &Op, array: Value, known: &Known) -> Result<Move, Diagnostic> {
     )?;
     let [offsets, sizes, strides] = entries(op, known)?;
     let offset = offset(op, &offsets, &strides)?;
-    let packet = match op.find("packet") {
-        Some(Attr::Raw(text)) => Some(text.clone()),
-        _ => None,
-    };
+    let packet = packet(op)?;
     Ok(Move {
         array,
         offset,
@@ -192,11 +189,26 @@ fn memcpy(op: &Op, array: Value, known: &Known) -> Result<Move, Diagnostic> {
     })
 }
 
+/// The number of the packets of a transfer or a descriptor; none where it makes none.
+pub(crate) fn packet(op: &Op) -> Result<Option<i64>, Diagnostic> {
+    let Some(attr) = op.find("packet") else { return Ok(None) };
+    let number = match attr {
+        Attr::Raw(text) => text.split_once("pkt_id").map(|(_, rest)| rest.trim_start_matches([' ', '='])),
+        _ => None,
+    };
+    let number =
+        number.and_then(|rest| rest.split([',', '>', ' ']).next()).and_then(|word| word.parse().ok());
+    match number {
+        Some(number) => Ok(Some(number)),
+        None => fault(op, "has a `packet` without `pkt_id`"),
+    }
+}
+
 /// A task of one descriptor.
 fn task_of(op: &Op) -> Result<Move, Diagnostic> {
     let descriptors: Vec<&Op> = op.body().iter().filter(|inner| inner.name == "aie.dma_bd").collect();
     let [descriptor] = descriptors.as_slice() else { return fault(op, "has one `aie.dma_bd` here") };
-    only(descriptor, &["offset", "len", "dimensions", "bd_id", "burst_length"])?;
+    only(descriptor, &["offset", "len", "dimensions", "bd_id", "burst_length", "packet"])?;
     only(op, &["alloc", "direction", "channel", "issue_token", "repeat_count"])?;
     let (Some(array), Some(task)) = (descriptor.operands.first().copied(), op.results.first().copied())
     else {
@@ -233,7 +245,7 @@ fn task_of(op: &Op) -> Result<Move, Diagnostic> {
         id: descriptor.find_int("bd_id"),
         token: op.is("issue_token"),
         task: Some(task),
-        packet: None,
+        packet: packet(descriptor)?,
         span: op.span,
     })
 }

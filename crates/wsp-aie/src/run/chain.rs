@@ -14,6 +14,8 @@ pub(super) struct Bd {
     pub(super) len: u64,
     /// The place of each element, where the order is not that of memory; with the bytes of an element.
     pub(super) order: Option<(Vec<u32>, u64)>,
+    /// The number of the packets that it makes.
+    pub(super) packet: Option<i64>,
     /// The next of the chain.
     pub(super) next: Option<usize>,
 }
@@ -46,14 +48,14 @@ impl Chain {
         let Some(at) = self.at else { return };
         let bd = &self.bds[at];
         if !self.holds {
-            bd.acquire.iter().for_each(|(lock, _, value)| locks[*lock] -= value);
+            bd.acquire.iter().for_each(|(lock, _, value)| locks[*lock] = locks[*lock].saturating_sub(*value));
             self.holds = true;
         }
         self.done += bytes;
         if self.done < bd.len {
             return;
         }
-        bd.release.iter().for_each(|(lock, _, value)| locks[*lock] += value);
+        bd.release.iter().for_each(|(lock, _, value)| locks[*lock] = locks[*lock].saturating_add(*value));
         (self.done, self.holds) = (0, false);
         self.at = bd.next;
         if self.at.is_none() && self.again > 0 {

@@ -234,8 +234,10 @@ impl State {
             Inst::Lock { lock, action, value } => {
                 let have = &mut world.net.locks[*lock];
                 match action {
-                    1 => *have += value,
-                    _ if *action == 0 && *have == *value || *action == 2 && *have >= *value => *have -= value,
+                    1 => *have = have.saturating_add(*value),
+                    _ if *action == 0 && *have == *value || *action == 2 && *have >= *value => {
+                        *have = have.saturating_sub(*value)
+                    }
                     _ => {
                         return Ok(Next::Stop(Stop::Lock {
                             lock: *lock,

@@ -5,7 +5,7 @@ use super::net::{Made, Net, Stream, StreamEnd};
 use super::not_run;
 use super::places::places;
 use crate::codes;
-use crate::design::{Design, Port, TileDma};
+use crate::design::{Design, Port, TileDma, packet};
 use crate::device::{Bundle, Direction};
 use crate::mlir::{Attr, Op};
 use std::collections::VecDeque;
@@ -16,32 +16,38 @@ pub(super) fn add(design: &Design, net: &mut Net) -> Made<()> {
     if let Some(cascade) = design.cascades.first() {
         return Err(not_run("a cascade", cascade.span));
     }
-    let mut flows: Vec<(Port, Vec<Port>, Span)> = Vec::new();
+    let mut flows: Vec<(Port, Vec<Port>, Option<usize>, Span)> = Vec::new();
     for flow in &design.flows {
         match flows.iter_mut().find(|(from, ..)| *from == flow.from) {
-            Some((_, to, _)) => to.push(flow.to),
-            None => flows.push((flow.from, vec![flow.to], flow.span)),
+            Some((_, to, ..)) => to.push(flow.to),
+            None => flows.push((flow.from, vec![flow.to], None, flow.span)),
         }
     }
-    for packets in &design.packets {
+    for (at, packets) in design.packets.iter().enumerate() {
         let [from] = packets.from.as_slice() else {
             return Err(not_run("packets from several ports", packets.span));
         };
         let shared = flows
             .iter()
-            .any(|(other, to, _)| other == from || to.iter().any(|port| packets.to.contains(port)));
+            .any(|(other, to, ..)| other == from || to.iter().any(|port| packets.to.contains(port)));
         // Alone on their ports they arrive as a stream does.
         if shared || packets.keep_header == Some(true) {
             return Err(not_run("packets that share a port, or keep their headers", packets.span));
         }
-        flows.push((*from, packets.to.clone(), packets.span));
+        flows.push((*from, packets.to.clone(), Some(at), packets.span));
     }
-    for (from, to, span) in flows {
+    for (from, to, packets, span) in flows {
         let start = end(design, from, Direction::Mm2s, span)?;
+        let number = packets.map(|at| design.packets[at].id);
+        if let StreamEnd::Chain(chain) = &start
+            && chain.bds.iter().any(|bd| bd.packet != number)
+        {
+            return Err(not_run("a descriptor whose packets have another number than its stream", span));
+        }
         let to =
             to.into_iter().map(|port| end(design, port, Direction::S2mm, span)).collect::<Made<Vec<_>>>()?;
         let name = format!("the stream from channel {} of tile {}", from.channel, from.tile);
-        net.streams.push(Stream { name, from: start, to });
+        net.streams.push(Stream { name, packets, from: start, to });
     }
     Ok(())
 }
@@ -105,7 +111,7 @@ fn chain(design: &Design, dma: &TileDma, start: &Op) -> Made<Chain> {
 fn descriptor(design: &Design, ops: &[Op]) -> Made<Option<Bd>> {
     let Some(at) = ops.iter().position(|op| op.name == "aie.dma_bd") else { return Ok(None) };
     let op = &ops[at];
-    let known = ["bd_id", "next_bd_id", "offset", "len", "dimensions", "burst_length"];
+    let known = ["bd_id", "next_bd_id", "offset", "len", "dimensions", "burst_length", "packet"];
     if let Some((name, _)) = op.attrs.iter().find(|(name, _)| !known.contains(&name.as_str())) {
         return Err(not_run(&format!("`{name}` of a descriptor"), op.span));
     }
@@ -144,7 +150,16 @@ fn descriptor(design: &Design, ops: &[Op]) -> Made<Option<Bd>> {
         ops.iter().filter(|op| op.name == "aie.use_lock").filter_map(change).collect()
     };
     let (acquire, release) = (locks(&ops[..at]), locks(&ops[at..]));
-    Ok(Some(Bd { acquire, release, buffer, from: offset * element, len: len * element, order, next: None }))
+    Ok(Some(Bd {
+        acquire,
+        release,
+        buffer,
+        from: offset * element,
+        len: len * element,
+        order,
+        packet: packet(op)?,
+        next: None,
+    }))
 }
 
 fn fault(message: &str, op: &Op) -> Box<Diagnostic> {

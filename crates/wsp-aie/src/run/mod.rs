@@ -224,6 +224,15 @@ impl<'d> Machine<'d> {
         })
     }
 
+    /// Lets streams of packets, by their places in [`Design::packets`], share an arbiter of a switch: one of them has it from the beginning of a packet to its end, whether
+    /// or not the packet goes on. Which streams do so follows from their routes, of which a design says nothing.
+    pub fn share_arbiter(&mut self, packets: &[usize]) {
+        let is = |stream: &net::Stream| stream.packets.is_some_and(|at| packets.contains(&at));
+        let streams = self.net.streams.iter().enumerate().filter(|(_, stream)| is(stream)).map(|(at, _)| at);
+        let group = (streams.collect(), None);
+        self.net.arbiters.push(group);
+    }
+
     /// Runs a sequence, the only one where no name is given, to its end, and until all transfers are done.
     ///
     /// # Errors

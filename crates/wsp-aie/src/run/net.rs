@@ -161,6 +161,8 @@ pub(super) enum StreamEnd {
 pub(super) struct Stream {
     /// What it is called in messages.
     pub(super) name: String,
+    /// Which packets of the design it carries.
+    pub(super) packets: Option<usize>,
     pub(super) from: StreamEnd,
     pub(super) to: Vec<StreamEnd>,
 }
@@ -173,6 +175,8 @@ pub(crate) struct Net {
     pub(super) ends: Vec<CoreEnd>,
     /// Only whether objects come is looked at, and not what they are.
     pub(super) tokens: bool,
+    /// Streams that share an arbiter, and which of them has it.
+    pub(super) arbiters: Vec<(Vec<usize>, Option<usize>)>,
     /// Values of locks.
     pub(super) locks: Vec<i64>,
     /// Bytes of each buffer.
@@ -210,7 +214,7 @@ pub(crate) fn depth(design: &Design, fifo: &Fifo, tile: Tile, declared: u32, all
     if as_declared || most == 0 || fifo.depths.len() > 1 || most == 1 && declared == 1 {
         return declared;
     }
-    most + 1
+    most.saturating_add(1)
 }
 
 impl Net {
@@ -335,7 +339,8 @@ impl Net {
                 }
             });
         }
-        self.streams.push(Stream { name: format!("the stream of `@{}`", fifo.name), from, to });
+        let name = format!("the stream of `@{}`", fifo.name);
+        self.streams.push(Stream { name, packets: None, from, to });
         Ok(())
     }
 
@@ -374,7 +379,7 @@ impl Net {
             }
             order = Some((places, element));
         }
-        if from + len.max(fifo.bytes().min(size)) > size && order.is_none() || len == 0 {
+        if from.saturating_add(len.max(fifo.bytes().min(size))) > size && order.is_none() || len == 0 {
             let message =
                 format!("fifo `@{}` has no part of {len} bytes at byte {from} of {size}", fifo.name);
             return Err(Box::new(Diagnostic::error(codes::LINK, message).at(fifo.span, "")));

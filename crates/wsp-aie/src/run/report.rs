@@ -141,6 +141,10 @@ fn stream(
                 what.push(lock_name(design, lock));
                 on.extend(releases(net, cores, lock, places));
             }
+            Lack::Arbiter(holder) => {
+                what.push(format!("the arbiter that {} holds", net.streams[holder].name));
+                on.push(Places::stream(holder));
+            }
             Lack::Ended => what.push("more of a chain of descriptors that has ended".to_owned()),
             Lack::Transfer(end) => {
                 if !running.will_start(design, net, (at, end)) {

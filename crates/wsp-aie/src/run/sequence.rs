@@ -205,10 +205,11 @@ impl Running {
         let Some(of) = of_move(design, transfer) else {
             return fault("a transfer of no channel".to_owned(), span);
         };
-        if transfer.packet.is_some() {
-            return Err(Failure::Fault(*not_run("a transfer in packets", span)));
-        }
         let at = needed(net, of, span)?;
+        let packets = net.streams[at.0].packets.map(|packets| design.packets[packets].id);
+        if at.1 == 0 && packets != transfer.packet {
+            return fault("a transfer whose packets have another number than its stream".to_owned(), span);
+        }
         let number = self.done.len();
         let mut task = self.task(transfer, number)?;
         // What goes into the memory of the host always tells its end.

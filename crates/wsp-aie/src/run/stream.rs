@@ -16,6 +16,8 @@ pub(super) enum Lack {
     Lock(usize),
     /// More of a chain that has ended.
     Ended,
+    /// The arbiter that another stream has.
+    Arbiter(usize),
 }
 
 impl StreamEnd {
@@ -40,6 +42,17 @@ impl StreamEnd {
                 let (at, bytes) = within(*from, *len, order, *done);
                 Ok((held.slot(object), at as i64, bytes))
             }
+        }
+    }
+
+    /// Whether it has ended an object, a descriptor or a round of a transfer, and not begun the next.
+    fn is_between(&self) -> bool {
+        match self {
+            StreamEnd::Host { queue, .. } => {
+                queue.front().is_none_or(|task| task.done.is_multiple_of(task.round_bytes))
+            }
+            StreamEnd::Pool { done, .. } => *done == 0,
+            StreamEnd::Chain(chain) => chain.done == 0,
         }
     }
 
@@ -104,10 +117,13 @@ fn chain_run(chain: &Chain, net: &Net) -> Result<(usize, i64, u64), Lack> {
 }
 
 /// What the ends of a stream lack; nothing where it can go on.
-pub(super) fn lacks(net: &Net, stream: usize) -> Vec<Lack> {
-    let stream = &net.streams[stream];
+pub(super) fn lacks(net: &Net, at: usize) -> Vec<Lack> {
+    let stream = &net.streams[at];
     let ends = std::iter::once(&stream.from).chain(&stream.to).enumerate();
-    ends.filter_map(|(at, end)| end.run(net, at).err()).collect()
+    let mut lacks: Vec<Lack> = ends.filter_map(|(at, end)| end.run(net, at).err()).collect();
+    let taken = net.arbiters.iter().filter(|(streams, _)| streams.contains(&at));
+    lacks.extend(taken.filter_map(|(_, holder)| holder.filter(|holder| *holder != at)).map(Lack::Arbiter));
+    lacks
 }
 
 /// What a stream did.
@@ -151,6 +167,10 @@ pub(super) fn go(net: &mut Net, at: usize, memory: &mut [Vec<u8>], scratch: &mut
     loop {
         let stream = &net.streams[at];
         let Ok((from, first, mut bytes)) = stream.from.run(net, 0) else { return moved };
+        if !take_arbiter(&mut net.arbiters, at) {
+            return moved;
+        }
+        let stream = &net.streams[at];
         let mut to = Vec::with_capacity(stream.to.len());
         for end in &stream.to {
             let Ok(run) = end.run(net, 0) else { return moved };
@@ -170,5 +190,18 @@ pub(super) fn go(net: &mut Net, at: usize, memory: &mut [Vec<u8>], scratch: &mut
         for end in &mut stream.to {
             end.advance(bytes, &mut net.pools, &mut net.locks, &mut moved.finished);
         }
+        if stream.from.is_between() {
+            let held = net.arbiters.iter_mut().filter(|(_, holder)| *holder == Some(at));
+            held.for_each(|(_, holder)| *holder = None);
+        }
     }
+}
+
+/// Takes the arbiter that a stream needs, and holds it until the packet ends; whether it has it.
+fn take_arbiter(arbiters: &mut [(Vec<usize>, Option<usize>)], at: usize) -> bool {
+    let mut has = true;
+    for (_, holder) in arbiters.iter_mut().filter(|(streams, _)| streams.contains(&at)) {
+        has &= *holder.get_or_insert(at) == at;
+    }
+    has
 }

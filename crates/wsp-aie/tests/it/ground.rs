@@ -4,7 +4,7 @@ use crate::support::{design, hangs, ints, run};
 use std::fmt::Write as _;
 use wsp_aie::check;
 use wsp_aie::design::Design;
-use wsp_aie::run::{Allocation, Arg, Failure, run_both};
+use wsp_aie::run::{Allocation, Arg, Failure, Machine, run_both};
 
 const BOTH: [Allocation; 2] = [Allocation::Declared, Allocation::Lowered];
 
@@ -387,4 +387,73 @@ fn random_pairs_of_cores_hang_where_counts_say_so() {
         hung += usize::from(!wanted[0]);
     }
     assert!((15..135).contains(&hung), "{hung} of 150 hang");
+}
+
+/// Three streams of packets down a column: to a core, to the next, and back to the host. Where the first and the last share an arbiter, the last waits
+/// for the first, which waits for room that comes once the last goes on.
+#[test]
+fn packets_that_share_an_arbiter_hang() {
+    let mut body = String::new();
+    for (name, tile, packet) in [("a", "c", 1), ("b", "d", 2)] {
+        let _ = write!(
+            body,
+            "  %{name}in = aie.buffer(%{tile}) : memref<16xi32>\n  %{name}out = aie.buffer(%{tile}) : memref<16xi32>\n"
+        );
+        for (at, (lock, init)) in [("free", 1), ("full", 0), ("room", 1), ("made", 0)].into_iter().enumerate()
+        {
+            let _ = writeln!(
+                body,
+                "  %{name}{lock} = aie.lock(%{tile}, {at}) {{init = {init} : i32, sym_name = \"{name}{lock}\"}}"
+            );
+        }
+        let lock = |lock: &str, action: &str| format!("      aie.use_lock(%{name}{lock}, {action}, 1)\n");
+        let chain = |take: &str, buffer: &str, packet: &str, give: &str, label: &str| {
+            lock(take, "AcquireGreaterEqual")
+                + &format!("      aie.dma_bd(%{name}{buffer} : memref<16xi32>, 0, 16) {packet}\n")
+                + &lock(give, "Release")
+                + &format!("      aie.next_bd ^{label}\n")
+        };
+        let _ = write!(
+            body,
+            "  %dma{name} = aie.mem(%{tile}) {{\n      %one = aie.dma_start(S2MM, 0, ^fill, ^next)\n    ^fill:\n{}    ^next:\n      %two = aie.dma_start(MM2S, 0, ^drain, ^end)\n    \
+             ^drain:\n{}    ^end:\n      aie.end\n  }}\n",
+            chain("free", "in", "", "full", "fill"),
+            chain(
+                "made",
+                "out",
+                &format!("{{packet = #aie.packet_info<pkt_type = 0, pkt_id = {packet}>}}"),
+                "room",
+                "drain"
+            ),
+        );
+        let lines = lock("full", "AcquireGreaterEqual")
+            + &lock("room", "AcquireGreaterEqual")
+            + &format!("memref.copy %{name}in, %{name}out : memref<16xi32> to memref<16xi32>\n")
+            + &lock("free", "Release")
+            + &lock("made", "Release");
+        body += &core(tile, &lines);
+    }
+    for (packet, from, to) in [(0, "s", "c"), (1, "c", "d"), (2, "d", "s")] {
+        let _ = writeln!(
+            body,
+            "  aie.packet_flow({packet}) {{\n    aie.packet_source<%{from}, DMA : 0>\n    aie.packet_dest<%{to}, DMA : 0>\n  }}"
+        );
+    }
+    body += "  aie.shim_dma_allocation @in(%s, MM2S, 0)\n  aie.shim_dma_allocation @out(%s, S2MM, 0)\n";
+    let input = transfer(0, "in", 8, false).replace("1]) {", "1], packet = <pkt_type = 0, pkt_id = 0>) {");
+    let output = transfer(1, "out", 8, true);
+    let design =
+        device("arbiter", &column(), &body, &(input + &output + "    aiex.npu.dma_wait {symbol = @out}\n"));
+    assert_eq!(codes(&design), [] as [u16; 0], "{:#?}", check(&design));
+    run(&design, Allocation::Lowered, &mut array())
+        .unwrap_or_else(|fault| panic!("{:?}", fault.diagnostic()));
+    let mut machine = Machine::new(&design, Allocation::Lowered).expect("it is made");
+    machine.share_arbiter(&[0, 2]);
+    let told = hangs(machine.launch(None, &mut array(), &mut crate::support::nothing));
+    assert!(told[0].contains("each waits for the next in a circle"), "{told:#?}");
+    let last = "the stream from channel 0 of tile (0, 3) waits for the arbiter that the stream from channel 0 of tile (0, 0) holds";
+    assert!(told.iter().any(|line| line.contains(last)), "{told:#?}");
+    let mut apart = Machine::new(&design, Allocation::Lowered).expect("it is made");
+    (0..3).for_each(|packets| apart.share_arbiter(&[packets]));
+    assert!(apart.launch(None, &mut array(), &mut crate::support::nothing).is_ok());
 }

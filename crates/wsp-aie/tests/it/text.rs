@@ -73,16 +73,23 @@ impl Dice {
     }
 }
 
-/// Edits one byte, or moves a piece of the text.
+/// Edits one byte, makes a number an extreme one, or moves a piece of the text.
 fn edit(text: &str, dice: &mut Dice) -> Option<String> {
     const BYTES: &[u8] = b"(){}[]<>%@^!#:,=-. \"\n0129x?aeiz_/*\\\0";
     let mut bytes = text.as_bytes().to_vec();
     let at = dice.below(bytes.len());
-    match dice.below(4) {
+    match dice.below(5) {
         0 => bytes[at] = BYTES[dice.below(BYTES.len())],
         1 => bytes.insert(at, BYTES[dice.below(BYTES.len())]),
         2 => {
             bytes.remove(at);
+        }
+        3 => {
+            const EXTREMES: [&[u8]; 6] =
+                [b"-1", b"0", b"255", b"4294967295", b"9223372036854775807", b"-9223372036854775808"];
+            let start = at + bytes[at..].iter().position(u8::is_ascii_digit)?;
+            let end = start + bytes[start..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+            bytes.splice(start..end, EXTREMES[dice.below(6)].iter().copied());
         }
         _ => {
             let end = (at + dice.below(40)).min(bytes.len());
