@@ -343,7 +343,6 @@ fn an_aicpu_steps_in_proportion_to_its_own_tasks() {
 #[test]
 #[expect(clippy::disallowed_methods, reason = "the environment says how many cases a deep run has")]
 fn random_pipelines_take_the_turns_of_the_host() {
-    #[allow(clippy::disallowed_methods, reason = "a larger version of a test says how many")]
     let wanted = std::env::var("WSP_CASES").map_or(12, |cases| cases.parse::<usize>().unwrap());
     println!("{wanted} pipelines");
     let mut cases = Vec::new();
