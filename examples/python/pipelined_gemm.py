@@ -9,6 +9,7 @@ Channels hold two blocks. `load` and `product` are at most two pairs apart, `pro
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import numpy as np
 import reference
@@ -73,7 +74,7 @@ def pipelined_gemm(
     done = Channel((BLOCK, BLOCK), f32, depth=2)
     rows, cols, steps = P.ceildiv(m, BLOCK), P.ceildiv(n, BLOCK), P.ceildiv(k, BLOCK)
 
-    def left(of, i):
+    def left(of: Any, i: Any) -> slice:
         return slice(0, P.min(BLOCK, of - i * BLOCK))
 
     with P.pipe():

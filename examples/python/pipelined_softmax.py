@@ -7,6 +7,7 @@ are taken and the one after it is brought in.
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import numpy as np
 import reference
@@ -44,7 +45,7 @@ def pipelined_softmax(rows: DenseDyn, x: Tensor[f32, "rows", WIDTH], y: Tensor[f
     taken = Channel((ROWS, WIDTH + 1), f32, depth=2)
     tiles = P.ceildiv(rows, ROWS)
 
-    def left(t):
+    def left(t: Any) -> slice:
         return slice(0, P.min(ROWS, rows - t * ROWS))
 
     with P.pipe():

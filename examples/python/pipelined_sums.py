@@ -9,6 +9,7 @@ How many tiles there are the producer alone knows: it closes its channels behind
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import numpy as np
 import reference
@@ -59,16 +60,16 @@ def add_sizes(sums: In, total: InOut) -> None:
 @workload
 def pipelined_sums(
     columns: DenseDyn,
-    x: Tensor[f32, ROWS:DenseDyn, "columns"],
-    squares: Tensor[f32, ROWS:DenseDyn, 1],
-    sizes: Tensor[f32, ROWS:DenseDyn, 1],
+    x: Tensor[f32, ROWS, "columns"],
+    squares: Tensor[f32, ROWS, 1],
+    sizes: Tensor[f32, ROWS, 1],
 ) -> None:
     parts = [Channel((ROWS, COLS), f32, depth=1, name=f"part_{of}") for of in range(2)]
     squared = Channel((ROWS, 1), f32, depth=2)
     sized = Channel((ROWS, 1), f32, depth=2)
     tiles = P.ceildiv(columns, COLS)
 
-    def left(t):
+    def left(t: Any) -> tuple[slice, slice]:
         return (slice(None), slice(0, P.min(COLS, columns - t * COLS)))
 
     begin(squares, sizes)

@@ -82,7 +82,7 @@ pub use one_shot::OneShot;
 pub use program::{Prepared, Program, Run};
 pub use source::Source;
 pub use wsp_backend::{
-    Absent, Advance, AicpuOutcome, Arg, Args, Begin, Bodies, BytesByLocation, Detail, Expand, Explanation,
+    Absent, Advance, AicpuOutcome, Arg, Args, Begin, Bodies, BytesByLocation, Coordinates, Detail, Expand, Explanation,
     GraphAccess, GraphKernel, GraphListing, GraphOptions, GridStats, Growth, KernelStats, KvLayout,
     MissedHazard, Outcome, Payload, PayloadSlot, Peak, Recording, Released, RunError, RunOptions, Simulated,
     SimulatedAicpu, SimulatedAicpus, SimulatedTask, SpaceOptions, StartOrder, Starts, Stats, UnitOptions,
