@@ -199,7 +199,8 @@ fn targets_and_values_without_a_meaning_are_refused() {
         let (code, out, err) = check(&folder, more);
         assert_eq!((code, out.as_str()), (1, ""), "{err}");
         assert!(
-            err.contains("`--set` is for workloads, and for kernels of `.pto` files") && err.contains("--target ascend_910b"),
+            err.contains("`--set` is for workloads, and for kernels of `.pto` files")
+                && err.contains("--target ascend_910b"),
             "{err}"
         );
     }
