@@ -1,14 +1,16 @@
 """What users read passes mypy and pyright in their strict modes, and what they get wrong is found by both.
 
-pyright is run as `basedpyright`, its form as a package that brings all that it needs.
+pyright is run as `basedpyright`, its form as a package, on the Node of the machine.
 """
 
 from __future__ import annotations
 
+import importlib.resources
 import importlib.util
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -59,7 +61,9 @@ def pyright(files: list[Path], folder: Path) -> Found:
     project.write_text(json.dumps(settings))
     ran = subprocess.run(
         [
-            *(sys.executable, "-m", "basedpyright", "--outputjson"),
+            "node",
+            str(importlib.resources.files("basedpyright") / "index.js"),
+            "--outputjson",
             *("--project", str(project), "--pythonpath", sys.executable),
         ],
         cwd=folder,
@@ -84,6 +88,8 @@ def checker(request: pytest.FixtureRequest) -> Checker:
     module, run = request.param
     if importlib.util.find_spec(module) is None:
         pytest.skip(f"{module} is not installed")
+    if run is pyright and shutil.which("node") is None:
+        pytest.skip("pyright runs on Node, which is not installed")
     return run
 
 

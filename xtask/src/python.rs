@@ -13,6 +13,9 @@ const REQUIREMENTS: &str = "python/requirements-test.txt";
 /// What tests need that are skipped, with their reason, where it cannot be installed.
 const OPTIONAL: &str = "python/requirements-optional.txt";
 
+/// The same, without the packages that they ask for.
+const ALONE: &str = "python/requirements-alone.txt";
+
 /// Folders of Python files.
 const PYTHON_FOLDERS: [&str; 4] = ["python", "examples/python", "benches/python", "benches/peers/decode"];
 
@@ -48,7 +51,7 @@ impl Environment {
             std::fs::read_to_string(project.root().join(name))
                 .with_context(|| format!("{name} cannot be read"))
         };
-        let (wanted, optional) = (read(REQUIREMENTS)?, read(OPTIONAL)?);
+        let (wanted, optional) = (read(REQUIREMENTS)?, read(OPTIONAL)? + &read(ALONE)?);
         let stamp = folder.join("installed.txt");
         let installed = std::fs::read_to_string(&stamp).unwrap_or_default();
         let environment = Environment { python };
@@ -59,10 +62,14 @@ impl Environment {
             environment.make(project, &folder)?;
             std::fs::write(&stamp, &wanted).context("the environment cannot be written")?;
         }
-        if environment.pip_installs(project, OPTIONAL)? {
+        if environment.pip_installs(project, &["-r", OPTIONAL])?
+            && environment.pip_installs(project, &["--no-deps", "-r", ALONE])?
+        {
             std::fs::write(&stamp, wanted + &optional).context("the environment cannot be written")?;
         } else {
-            eprintln!("the packages of {OPTIONAL} cannot be installed: tests that need them are skipped");
+            eprintln!(
+                "not all packages of {OPTIONAL} and {ALONE} can be installed: tests that need them are skipped"
+            );
         }
         Ok(environment)
     }
@@ -76,16 +83,17 @@ impl Environment {
                 "{base} cannot make a virtual environment; Debian and Ubuntu have it in the package python3-venv"
             );
         }
-        if !self.pip_installs(project, REQUIREMENTS)? {
+        if !self.pip_installs(project, &["-r", REQUIREMENTS])? {
             bail!("the packages of {REQUIREMENTS} cannot be installed; they need the network once");
         }
         Ok(())
     }
 
-    /// Whether the packages of a file of requirements could be installed.
-    fn pip_installs(&self, project: &Project, requirements: &str) -> Result<bool> {
-        let mut pip = self.python(project, &["-m", "pip", "install", "--quiet"]);
-        runs(pip.args(["--disable-pip-version-check", "-r", requirements]))
+    /// Whether packages could be installed.
+    fn pip_installs(&self, project: &Project, what: &[&str]) -> Result<bool> {
+        let mut pip =
+            self.python(project, &["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+        runs(pip.args(what))
     }
 
     /// Installs the package of this folder, with the build tool of the environment: no network.
