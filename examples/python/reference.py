@@ -173,5 +173,5 @@ def alternating_sums(x: Array, width: int) -> tuple[Array, Array]:
     values in the tiles between.
     """
     x = f64(x)
-    even: Array = np.arange(x.shape[-1]) // width % 2 == 0
+    even: Array = np.array([column // width % 2 == 0 for column in range(x.shape[-1])], bool)
     return (x * x)[:, even].sum(axis=-1, keepdims=True), abs(x)[:, ~even].sum(axis=-1, keepdims=True)
