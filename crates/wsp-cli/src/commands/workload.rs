@@ -175,6 +175,9 @@ pub(super) fn check(
         found.extend(dry::check_defaults(&source.module));
     }
     if !found.iter().any(Diagnostic::is_error) {
+        found.extend(pipelines.iter().flat_map(|flow| flow.faults(&source.module)));
+    }
+    if !found.iter().any(Diagnostic::is_error) {
         let ordered: Vec<&WorkloadPlan> = plans.iter().filter(|plan| dry::asks_order(plan)).collect();
         let arrays = ordered.first().and_then(|plan| arrays::made_up(&source, plan)).unwrap_or_default();
         found.extend(ordered.into_iter().flat_map(|plan| dry::check_order(plan, &arrays)));

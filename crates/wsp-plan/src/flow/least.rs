@@ -41,7 +41,11 @@ pub(super) fn throughput(
     let best = timed(module, &bindings.with_depths(&all), looks)?.end.filter(|end| *end > 0)?;
     search(bindings, &mut |depths| {
         let found = timed(module, &bindings.with_depths(depths), looks)?;
-        Some(if found.end == Some(best) { Vec::new() } else { found.waited })
+        match found.end == Some(best) {
+            true => Some(Vec::new()),
+            false if found.waited.is_empty() => None,
+            false => Some(found.waited),
+        }
     })
 }
 

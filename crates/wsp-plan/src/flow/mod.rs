@@ -16,7 +16,7 @@ use rate::rate;
 pub use skeleton::Undecided;
 use std::cell::Cell;
 use wsp_core::{ChannelId, WorkloadId};
-use wsp_diag::{Diagnostic, Span};
+use wsp_diag::{Diagnostic, Severity, Span};
 use wsp_ir::workload::text::print_expr;
 use wsp_ir::workload::{Block, IntExpr, NodeKind, Process, Workload, WorkloadModule, each_node};
 use wsp_ordered::OrderedMap;
@@ -42,6 +42,8 @@ pub struct PipelineFlow {
     pub span: Span,
     /// The channels that its processes use.
     pub channels: Vec<ChannelFlow>,
+    /// What of it only a run tells.
+    pub undecided: Option<Undecided>,
 }
 
 /// A channel of a pipeline.
@@ -73,27 +75,46 @@ pub enum Verdict {
     Ends,
     /// None can go on.
     Deadlock(Box<Diagnostic>),
-    /// Only a run tells.
+    /// Only a run tells, of one of them at least; the others end.
     Undecided(Undecided),
+    /// A channel cannot have the depth that it is given.
+    Refused(Vec<Diagnostic>),
 }
 
-/// What is known of the pipelines of a verified module with these values; none where there are no pipelines, or values are at fault.
+/// What is known of the pipelines of a verified module with these values; none where there are no pipelines, or other values than depths are at
+/// fault.
 pub fn flow(module: &WorkloadModule, set: &[(String, ParamValue)]) -> Option<Flow> {
     let entry = module.entry?;
     if !skeleton::pipelined(module)[entry.index()] {
         return None;
     }
-    let (reduced, undecided) = skeleton::skeleton(module, set);
-    let mut found = Flow { pipelines: pipelines(&reduced, entry), verdict: Verdict::Ends };
+    let skeleton = skeleton::skeleton(module, set);
+    let mut found = Flow { pipelines: pipelines(&skeleton.module, entry), verdict: Verdict::Ends };
+    for pipeline in &mut found.pipelines {
+        let own = skeleton.within.iter().find(|(span, _)| *span == pipeline.span);
+        pipeline.undecided = own.map(|(_, undecided)| undecided.clone());
+    }
     let looks = Cell::new(LOOKS);
-    let bindings = bind(&reduced, set, &OrderedMap::new()).ok()?;
-    if let Some(undecided) = undecided {
+    let bindings = match bind(&skeleton.module, set, &OrderedMap::new()) {
+        Ok(bindings) => bindings,
+        Err(mut faults) => {
+            // Others may come of values that stand for those that are not known.
+            faults.retain(|fault| fault.code == codes::CHANNEL_DEPTH);
+            found.verdict = Verdict::Refused(faults);
+            return Some(found);
+        }
+    };
+    if let Some(undecided) = skeleton.undecided {
         found.verdict = Verdict::Undecided(undecided);
         return Some(found);
     }
+    let reduced = skeleton.decided();
     let Probe { counts, end } = probe(&reduced, &bindings, &looks);
     found.verdict = match end {
-        End::Ended => Verdict::Ends,
+        End::Ended => match skeleton.within.into_iter().next() {
+            Some((_, undecided)) => Verdict::Undecided(undecided),
+            None => Verdict::Ends,
+        },
         End::Deadlock { diagnostic, .. } => Verdict::Deadlock(diagnostic),
         // Of a fault the expansion tells, which comes to it in its turn.
         End::Fault => return None,
@@ -102,17 +123,18 @@ pub fn flow(module: &WorkloadModule, set: &[(String, ParamValue)]) -> Option<Flo
             Verdict::Undecided(Undecided { span: Span::default(), why })
         }
     };
-    let ended = matches!(found.verdict, Verdict::Ends);
+    let all_end = matches!(found.verdict, Verdict::Ends);
+    let ended = all_end || found.undecided_within();
     let is_determinate = is_determinate(&reduced);
     let least = if is_determinate { least::depths(&reduced, &bindings, &looks) } else { None };
     // What tasks cost is known where everything is.
-    let throughput = (ended && is_determinate).then(|| {
+    let throughput = (all_end && is_determinate && !skeleton::costs_by_slot(module)).then(|| {
         let module = skeleton::without_regions(module);
         let bindings = bind(&module, set, &OrderedMap::new()).ok()?;
         least::throughput(&module, &bindings, &counts, &looks)
     });
     let throughput = throughput.flatten();
-    for pipeline in &mut found.pipelines {
+    for pipeline in found.pipelines.iter_mut().filter(|pipeline| pipeline.undecided.is_none()) {
         for channel in &mut pipeline.channels {
             let (workload, id) = (pipeline.workload, channel.channel);
             channel.depth = Some(bindings.channel_depth(workload, id));
@@ -128,6 +150,27 @@ pub fn flow(module: &WorkloadModule, set: &[(String, ParamValue)]) -> Option<Flo
 }
 
 impl Flow {
+    /// Whether pipelines are undecided by what stands in them, and not by what stands around.
+    fn undecided_within(&self) -> bool {
+        let Verdict::Undecided(found) = &self.verdict else { return false };
+        self.pipelines.iter().any(|pipeline| pipeline.undecided.as_ref() == Some(found))
+    }
+
+    /// What keeps a launch from its end that has these values, whatever the others are: depths that channels cannot have, and the deadlock of a
+    /// pipeline. One that may not run, as a loop or a condition stands around it, is a warning.
+    pub fn faults(&self, module: &WorkloadModule) -> Vec<Diagnostic> {
+        match &self.verdict {
+            Verdict::Refused(faults) => faults.clone(),
+            Verdict::Deadlock(fault) => {
+                let entry = module.entry.map(|entry| &module.workloads[entry.index()].body);
+                let runs = entry.is_some_and(|body| runs_all(module, body));
+                let severity = if runs { Severity::Error } else { Severity::Warning };
+                vec![Diagnostic { severity, ..Diagnostic::clone(fault) }]
+            }
+            Verdict::Ends | Verdict::Undecided(_) => Vec::new(),
+        }
+    }
+
     /// Warnings of channels in which tokens are left.
     pub fn left(&self, module: &WorkloadModule) -> Vec<Diagnostic> {
         let channels = self
@@ -150,26 +193,27 @@ impl Flow {
     /// A line for each pipeline and each channel, with the lines of the text that `line` tells.
     pub fn lines(&self, module: &WorkloadModule, line: impl Fn(Span) -> u32) -> Vec<String> {
         let mut lines = Vec::new();
-        for (at, pipeline) in self.pipelines.iter().enumerate() {
+        let undecided = |found: &Undecided| match found.span == Span::default() {
+            true => format!(": undecided, a run tells: {}", found.why),
+            false => {
+                let line = line(found.span);
+                format!(": undecided here, a run tells: line {line} needs a value, and {}", found.why)
+            }
+        };
+        // What is said of all of them is said once.
+        let mut first = true;
+        for pipeline in &self.pipelines {
             let workload = &module.workloads[pipeline.workload.index()];
-            let says = match &self.verdict {
-                Verdict::Ends => ": every process ends".to_owned(),
-                Verdict::Deadlock(found) => match &found.primary {
+            let says = match (&pipeline.undecided, &self.verdict) {
+                (Some(found), _) => undecided(found),
+                (None, Verdict::Ends) => ": every process ends".to_owned(),
+                (None, Verdict::Undecided(_)) if self.undecided_within() => ": every process ends".to_owned(),
+                (None, Verdict::Deadlock(found)) => match &found.primary {
                     Some(label) if label.span != pipeline.span => String::new(),
                     _ => ": no process can go on where it runs".to_owned(),
                 },
-                // What is said of all of them is said once.
-                _ if at > 0 => String::new(),
-                Verdict::Undecided(found) if found.span == Span::default() => {
-                    format!(": undecided, a run tells: {}", found.why)
-                }
-                Verdict::Undecided(found) => {
-                    format!(
-                        ": undecided here, a run tells: line {} needs a value, and {}",
-                        line(found.span),
-                        found.why
-                    )
-                }
+                (None, Verdict::Undecided(found)) if std::mem::take(&mut first) => undecided(found),
+                (None, Verdict::Undecided(_) | Verdict::Refused(_)) => String::new(),
             };
             lines.push(format!("pipeline in line {} of `{}`{says}", line(pipeline.span), workload.name));
             lines.extend(pipeline.channels.iter().map(|channel| channel.line(module, workload)));
@@ -217,7 +261,7 @@ fn pipelines(module: &WorkloadModule, entry: WorkloadId) -> Vec<PipelineFlow> {
                 if let NodeKind::Pipeline { processes } = &node.kind {
                     let workload = WorkloadId(at);
                     let channels = channels(module, workload, processes);
-                    found.push(PipelineFlow { workload, span: node.span, channels });
+                    found.push(PipelineFlow { workload, span: node.span, channels, undecided: None });
                 }
             });
         }
@@ -281,6 +325,24 @@ fn is_determinate(module: &WorkloadModule) -> bool {
         one &= !skeleton::names(&workload.body, &slots);
     });
     one
+}
+
+/// Whether each pipeline of a block runs in every launch.
+fn runs_all(module: &WorkloadModule, block: &Block) -> bool {
+    block.iter().all(|node| match &node.kind {
+        NodeKind::Combine(bodies) | NodeKind::Sequential(bodies) => {
+            bodies.iter().all(|body| runs_all(module, body))
+        }
+        NodeKind::Call { workload, .. } => runs_all(module, &module.workloads[workload.index()].body),
+        NodeKind::Pipeline { .. } => true,
+        kind => kind.bodies().into_iter().all(|body| {
+            let mut has = false;
+            each_node(body, &mut |node| {
+                has |= matches!(node.kind, NodeKind::Pipeline { .. } | NodeKind::Call { .. });
+            });
+            !has
+        }),
+    })
 }
 
 /// Of bindings with these depths whether all processes end, or which full channels keep them from it.

@@ -17,15 +17,45 @@ pub struct Undecided {
     pub why: String,
 }
 
-/// The module without tasks, and the first statement of it that cannot be followed. What has no value and decides nothing is given one.
-pub(super) fn skeleton(
-    module: &WorkloadModule,
-    set: &[(String, ParamValue)],
-) -> (WorkloadModule, Option<Undecided>) {
+/// A module without tasks. What has no value and decides nothing is given one.
+pub(super) struct Skeleton {
+    pub(super) module: WorkloadModule,
+    /// The first statement around pipelines that cannot be followed, or channel.
+    pub(super) undecided: Option<Undecided>,
+    /// The first statement in each pipeline that cannot be followed, by where the pipeline stands.
+    pub(super) within: Vec<(Span, Undecided)>,
+}
+
+impl Skeleton {
+    /// The pipelines that can be followed.
+    pub(super) fn decided(&self) -> WorkloadModule {
+        fn keep(block: &mut Block, without: &[(Span, Undecided)]) {
+            block.retain(|node| {
+                !matches!(node.kind, NodeKind::Pipeline { .. })
+                    || without.iter().all(|(span, _)| *span != node.span)
+            });
+            for node in block {
+                node.kind.bodies_mut().into_iter().for_each(|body| keep(body, without));
+            }
+        }
+        let mut module = self.module.clone();
+        module.workloads.iter_mut().for_each(|workload| keep(&mut workload.body, &self.within));
+        module
+    }
+}
+
+/// What is left of a module for its pipelines.
+pub(super) fn skeleton(module: &WorkloadModule, set: &[(String, ParamValue)]) -> Skeleton {
     let unset = Unset::of(module, set);
     let pipelined = pipelined(module);
-    let mut reducer =
-        Reducer { module, unset: &unset, pipelined: &pipelined, bodies: Vec::new(), undecided: None };
+    let mut reducer = Reducer {
+        module,
+        unset: &unset,
+        pipelined: &pipelined,
+        bodies: Vec::new(),
+        undecided: None,
+        within: Vec::new(),
+    };
     let mut reduced = module.clone();
     for ((workload, original), pipelined) in
         reduced.workloads.iter_mut().zip(&module.workloads).zip(&pipelined)
@@ -35,9 +65,38 @@ pub(super) fn skeleton(
         let channels = original.channels.iter().filter(|_| *pipelined);
         channels.for_each(|channel| reducer.look(&channel.depth, channel.span));
     }
-    let undecided = reducer.undecided;
+    let (undecided, within) = (reducer.undecided, reducer.within);
     unset.fill(&mut reduced);
-    (reduced, undecided)
+    Skeleton { module: reduced, undecided, within }
+}
+
+/// Whether a kernel that a pipeline calls with a slot may have another cost with another slot.
+pub(super) fn costs_by_slot(module: &WorkloadModule) -> bool {
+    let mut slots = Vec::new();
+    let mut found = false;
+    for workload in &module.workloads {
+        slots.clear();
+        wsp_ir::workload::each_node(&workload.body, &mut |node| match &node.kind {
+            NodeKind::Send { var, .. } => slots.push(*var),
+            NodeKind::Consume { arms, .. } => slots.extend(arms.iter().map(|arm| arm.var)),
+            _ => {}
+        });
+        wsp_ir::workload::each_node(&workload.body, &mut |node| {
+            let NodeKind::Task(task) = &node.kind else { return };
+            let cost = &module.kernels[usize::from(task.kernel.0)].cost;
+            if cost.as_ref().is_none_or(|cost| cost.as_const().is_some()) {
+                return;
+            }
+            for arg in &task.args {
+                if let ArgValue::Scalar(value) = &arg.value {
+                    value.each(&mut |kind| {
+                        found |= matches!(kind, IntExprKind::Var(var) if slots.contains(var));
+                    });
+                }
+            }
+        });
+    }
+    found
 }
 
 /// The module with tasks that access all of their tensors: whatever the depths are, slots are within bounds.
@@ -160,6 +219,7 @@ struct Reducer<'m> {
     /// Of the workloads so far, without tasks.
     bodies: Vec<Block>,
     undecided: Option<Undecided>,
+    within: Vec<(Span, Undecided)>,
 }
 
 impl Reducer<'_> {
@@ -169,10 +229,15 @@ impl Reducer<'_> {
         for node in block {
             let kind = match &node.kind {
                 NodeKind::Pipeline { processes } => {
+                    let around = self.undecided.take();
                     let reduced = processes
                         .iter()
                         .map(|process| Process { body: self.within(&process.body), ..process.clone() });
-                    NodeKind::Pipeline { processes: reduced.collect() }
+                    let reduced = reduced.collect();
+                    if let Some(undecided) = std::mem::replace(&mut self.undecided, around) {
+                        self.within.push((node.span, undecided));
+                    }
+                    NodeKind::Pipeline { processes: reduced }
                 }
                 NodeKind::Call { workload, args } if self.pipelined[workload.index()] => {
                     let args = (0..).map(VarId).zip(args).map(|(formal, arg)| {

@@ -25,7 +25,7 @@ wsp_diag::codes! {
     pub(super) TENSOR_SIZE = 807, "a tensor is larger than memory can be",
         "The number of bytes of a tensor, the product of its extents and the size of an element, must fit into \
             a signed 64-bit integer.";
-    pub(super) CHANNEL_DEPTH = 808, "the depth of a channel is out of range",
+    pub(crate) CHANNEL_DEPTH = 808, "the depth of a channel is out of range",
         "The depth of a channel is the number of tokens that it holds, 0 to 4294967295. It follows from the \
             parameters of this launch.";
     pub(super) OVERFLOW = 810, "an integer overflows",

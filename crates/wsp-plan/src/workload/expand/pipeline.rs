@@ -175,7 +175,13 @@ impl Machine<'_, '_> {
             Some(closed) if !receive.all => {
                 Err(Stop::Fault(Fault::Closed { done: StatementKind::Consume, at: receive.span, by: closed }))
             }
-            _ => Ok(receive.exit),
+            _ => {
+                if let Some(watch) = &mut self.turns.watch {
+                    let arms = receive.arms.clone().map(|arm| program.transfers[arm as usize].channel);
+                    watch.ended(self.ordinal, arms);
+                }
+                Ok(receive.exit)
+            }
         }
     }
 
@@ -207,6 +213,9 @@ impl Machine<'_, '_> {
             }));
         }
         tokens.closed = Some(id);
+        if let Some(watch) = &mut self.turns.watch {
+            watch.close(self.ordinal, close.channel);
+        }
         self.turns.stuck = 0;
         Ok(())
     }

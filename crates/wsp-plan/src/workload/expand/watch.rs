@@ -25,6 +25,8 @@ pub(super) struct Watched {
     held: VecDeque<u64>,
     /// When the last token was taken.
     taken: u64,
+    /// When the channel was closed.
+    closed: u64,
     /// From when to when a slot was in use.
     pub(super) spans: Vec<SpanOfTask>,
 }
@@ -95,7 +97,7 @@ impl<'w> Watch<'w> {
             *clock = begin.max(*clock);
         }
         for channel in &mut self.channels[channels.start as usize..channels.end as usize] {
-            channel.unused = channel.slots;
+            (channel.unused, channel.closed) = (channel.slots, 0);
             channel.written.clear();
             channel.freed.clear();
         }
@@ -179,6 +181,21 @@ impl<'w> Watch<'w> {
         let of = &mut self.channels[channel as usize];
         of.figures.receiver_waited = of.figures.receiver_waited.saturating_add(waited);
         of.taken = self.clocks[self.current];
+    }
+
+    /// The channel is closed.
+    pub(super) fn close(&mut self, ordinal: u64, channel: u32) {
+        let clock = self.advance(ordinal);
+        self.channels[channel as usize].closed = clock;
+    }
+
+    /// A consume ends, as its channels are closed and have no tokens.
+    pub(super) fn ended(&mut self, ordinal: u64, channels: impl Iterator<Item = u32>) {
+        for channel in channels {
+            let waited = self.wait(ordinal, self.channels[channel as usize].closed);
+            let figures = &mut self.channels[channel as usize].figures;
+            figures.receiver_waited = figures.receiver_waited.saturating_add(waited);
+        }
     }
 
     /// So many slots are free.
