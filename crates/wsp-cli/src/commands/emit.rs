@@ -6,7 +6,7 @@ use super::kind::{Kind, wrong_kind};
 use super::options::refused;
 use super::workload::{ArraysFor, planned, read_arrays};
 use super::{Outcome, Session, data, launch_options, named, refuse, unit};
-use crate::args::{DataArgs, EmitArgs, EmitStage, LaunchArgs};
+use crate::args::{DataArgs, EmitArgs, EmitStage, LaunchArgs, Setting};
 use crate::engine::{Purpose, table};
 use crate::files::{Output, keep, place, read_source};
 use pto_wsp::{codes, registry};
@@ -16,9 +16,11 @@ use std::sync::Arc;
 use wsp_backend::{
     Args, ArrayForm, EmitOptions, Emitted, Expand, Expansion, KernelsSource, KvLayout, Package, PackagePart,
 };
+use wsp_core::ParamId;
 use wsp_diag::Diagnostic;
+use wsp_ir::{Expr, ExprKind, Module, ParamSource};
 use wsp_ordered::OrderedMap;
-use wsp_plan::{Array, Arrays, KernelFile, PlanSource};
+use wsp_plan::{Array, Arrays, KernelFile, ParamValue, PlanSource};
 
 /// Writes the files of a program into a folder, and lists them.
 pub(super) fn emit(session: &mut Session, args: &EmitArgs) -> Result<Outcome, Vec<Diagnostic>> {
@@ -159,7 +161,13 @@ fn expansion(
 /// A workload as a package.
 fn workload(session: &mut Session, args: &EmitArgs, part: PackagePart) -> Result<Emitted, Vec<Diagnostic>> {
     refuse_of_others(args)?;
-    let source = session.read_workload(&args.file, &[])?;
+    let mut source = session.read_workload(&args.file, &[])?;
+    let own = args.set.iter().filter_map(|setting| match setting {
+        Setting::Param(name, value) => Some((name.clone(), *value)),
+        Setting::MaxBlocks(_) | Setting::Layout(_) => None,
+    });
+    let own: Vec<_> = own.filter(|(name, _)| source.module.param_named(name).is_some()).collect();
+    wsp_plan::workload::set_defaults(&mut source.module, &own)?;
     let (plan, set) = planned(&source, &args.set, args.schedule.as_deref(), None)?;
     let mut emit = EmitOptions { target: Some(args.target), set, part, ..EmitOptions::default() };
     let (data, mut given) = (of_launch(args), None);
@@ -201,7 +209,9 @@ fn package(session: &mut Session, args: &EmitArgs, part: PackagePart) -> Result<
         layout = data.layout;
         given = Some(Args { arrays: data.arrays, values: options.set.clone(), ..Args::default() });
     }
-    let plan = PlanSource::from(wsp_plan::lower(&module, &options.compile())?);
+    let mut plan = wsp_plan::lower(&module, &options.compile())?;
+    set_defaults(&mut plan.module, &options.set);
+    let plan = PlanSource::from(plan);
     let emit = EmitOptions {
         target: Some(args.target),
         part,
@@ -212,6 +222,18 @@ fn package(session: &mut Session, args: &EmitArgs, part: PackagePart) -> Result<
         ..EmitOptions::default()
     };
     Ok(registry().emit(&plan, &emit)?)
+}
+
+/// Gives parameters the values that are set as their defaults: a launch of the package has them unless it is told others.
+fn set_defaults(module: &mut Module, set: &[(String, ParamValue)]) {
+    for (name, value) in set {
+        let ids = (0..module.params.len() as u32).map(ParamId);
+        let found = ids.into_iter().find(|id| module.user_names(*id).any(|known| known == name));
+        let Some(param) = found.map(|id| &mut module.params[id.index()]) else { continue };
+        if let ParamSource::Set { default } = &mut param.source {
+            *default = Expr::new(ExprKind::Const(*value), param.ty, default.span);
+        }
+    }
 }
 
 /// The kernels of a `.pto` file.

@@ -3,7 +3,7 @@
 use crate::workload_support::networks::Network;
 use crate::workload_support::random::Rng;
 use crate::workload_support::{bound, expanded, module};
-use wsp_diag::Code;
+use wsp_diag::{Code, Severity};
 use wsp_ir::workload::text::print_expr;
 use wsp_plan::ParamValue;
 use wsp_plan::flow::{Flow, Verdict, flow};
@@ -190,6 +190,45 @@ fn columns_of_a_sparse_axis_that_are_not_known_are_named() {
         workload main { channel a[1]; pipeline { process p { parallel for i in b { select e in nz[i] { send a as s { k(); } } } } } }";
     let Verdict::Undecided(found) = flow_of(source, &[]).verdict else { panic!("`indices` has no elements") };
     assert_eq!(found.why, "table `indices` has no elements");
+}
+
+/// What has no value is nothing that the pipeline depends on, or that of another pipeline.
+#[test]
+fn a_deadlock_is_a_fault_whatever_has_no_value_and_a_warning_where_it_may_not_run() {
+    let circle = "pipeline { process p { send a as s { } send a as t { } } process q { consume a as s { consume a as t { } } } }";
+    let other = "pipeline { process u { parallel for i in 0..n { send b as s { } } } process v { consume b as s { } } }";
+    for (body, severity) in [
+        (format!("{other} {circle}"), Some(Severity::Error)),
+        (format!("{circle} {other}"), Some(Severity::Error)),
+        (format!("if n > 5 {{ {circle} }}"), Some(Severity::Warning)),
+        (circle.replace("send a as t { }", "").replace("consume a as t { }", ""), None),
+    ] {
+        let module = module(&format!("param n; workload main {{ channel a[1]; channel b[1]; {body} }}"));
+        let found = flow(&module, &[]).expect("pipelines");
+        let faults: Vec<Severity> = found.faults(&module).iter().map(|fault| fault.severity).collect();
+        assert_eq!(faults, Vec::from_iter(severity), "{body}");
+    }
+    let module = module(
+        "param n; workload main { channel a[0 - 1]; channel b[1]; pipeline { process p { parallel for i in 0..n { send a as s { } } } process q { consume all a as s { } } } }",
+    );
+    let faults = flow(&module, &[]).expect("pipelines").faults(&module);
+    assert_eq!(faults.iter().map(|fault| fault.code.0).collect::<Vec<_>>(), [808]);
+}
+
+/// A token goes into the second channel when the first one was closed, 1,000 cycles after its only token: until then nothing waits. Computed by hand:
+/// with two slots the last of four tokens is consumed at 1420, with one at 1450.
+#[test]
+fn what_waits_for_a_close_goes_on_when_the_channel_was_closed() {
+    let found = flow_of(
+        "kernel s(x) cost 10; kernel l(x) cost 1000; kernel r(x) cost 100;
+        workload main { channel a[1]; channel b[4]; pipeline {
+            process p { send a as i { s(0); } l(0); close a; }
+            process q { consume all a as i { } parallel for t in 0..4 { send b as j { s(0); } } close b; }
+            process z { consume all b as j { r(0); } } } }",
+        &[],
+    );
+    let throughput: Vec<_> = found.pipelines[0].channels.iter().map(|channel| channel.throughput).collect();
+    assert_eq!(throughput, [Some(0), Some(2)]);
 }
 
 #[test]

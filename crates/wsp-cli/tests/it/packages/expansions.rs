@@ -266,6 +266,29 @@ fn generators_that_aicpus_interpret_make_the_tasks_of_a_plain_run() {
     assert!(err.contains("arithmetic overflow"), "{err}");
 }
 
+/// Without it a launch would have the value of the file, and nothing would say so.
+#[test]
+fn what_is_set_is_what_launches_of_the_package_have_unless_told_otherwise() {
+    let folder = Folder::with(&[("all.pto", GENERATOR), ("rows.pto", ROWS), ("rows.wsp", STEPS)]);
+    save(&folder.path("inputs"), "lens", &Array::of(&[2], &[5u32, 3]).unwrap());
+    let lens = format!("lens={}", folder.path("inputs/lens.npy").display());
+    for (file, data, set, value) in [
+        ("all.pto", &["--input", &*lens][..], "scale=4.75", "4.75"),
+        ("rows.wsp", &["--generate"], "rounds=77", "77"),
+    ] {
+        let program = |name: &str, more: &[&str]| {
+            let (to, file) = (folder.at(name), folder.at(file));
+            let args = ["emit", &file, "--target", "a2", "-o", &to];
+            let (code, _, err) = run(&[&args[..], data, more].concat());
+            assert_eq!(code, 0, "{err}");
+            folder.read(&format!("{name}/program.hpp"))
+        };
+        let without = program(&format!("without_{file}"), &[]);
+        let with = program(&format!("with_{file}"), &["--set", set]);
+        assert!(!without.contains(value) && with.contains(value), "{file}");
+    }
+}
+
 #[test]
 fn expansions_that_a_program_lacks_are_refused() {
     let folder = Folder::with(&[("two.pto", TWO_KERNELS), ("rows.pto", ROWS), ("rows.wsp", STEPS)]);

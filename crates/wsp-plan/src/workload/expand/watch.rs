@@ -189,12 +189,10 @@ impl<'w> Watch<'w> {
         self.channels[channel as usize].closed = clock;
     }
 
-    /// A consume ends, as its channels are closed and have no tokens.
+    /// A consume ends, as its channels are closed and have no tokens. That is no wait for a token.
     pub(super) fn ended(&mut self, ordinal: u64, channels: impl Iterator<Item = u32>) {
         for channel in channels {
-            let waited = self.wait(ordinal, self.channels[channel as usize].closed);
-            let figures = &mut self.channels[channel as usize].figures;
-            figures.receiver_waited = figures.receiver_waited.saturating_add(waited);
+            self.wait(ordinal, self.channels[channel as usize].closed);
         }
     }
 
