@@ -8,7 +8,8 @@ wsp_diag::codes! {
             parts added up. Or bring an operand into a layout whose inner dimension is not sharded, so that no sum is split.";
     pub(crate) UNLIKE = 431, "layouts do not fit together",
         "Two dimensions meet in an operation of a kernel, or in a store, and are sharded over different axes, or both dimensions of a \
-            result would be sharded over one. No tile has what it needs. Write `relayout(tensor, […])` for the tensor that the message \
+            result would be sharded over one. Or something is not followed across tiles: a maximum along a sharded dimension, a number \
+            taken from one, a tile that branches leave in different layouts. No tile has what it needs. Write `relayout(tensor, […])` for the tensor that the message \
             names (`PTO_RELAYOUT` in a `.pto` file), or give it another `layout`.";
     pub(crate) SHARDED_EXTENT = 432, "a dimension cannot be sharded",
         "Which tile has which part of a dimension follows from its extent, which has to be known when a launch begins. Dimensions that \

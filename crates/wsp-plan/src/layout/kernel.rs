@@ -2,16 +2,15 @@
 //!
 //! A dimension counts as sharded where a task reaches past the part of one tile. What lies within one part is whole, wherever that is.
 
-use super::tile::{ENDED, Tile, Tiles, got, later, merge};
-use super::{AXES, AxisSet, Differ, join};
+use super::tile::{ENDED, Tile, Tiles, got, merge};
+use super::{AXES, AxisSet};
 use crate::walk;
 use wsp_core::limits::MAX_RANK;
 use wsp_core::policy::{LayoutDim, MeshAxis};
 use wsp_core::{LocalId, TensorId};
 use wsp_diag::Span;
 use wsp_ir::{
-    BinaryTileOp, Block, Const, Expr, ExprKind, Function, Operand, Part, Place, ReduceOp, Stmt, StmtKind,
-    TileOp, TileUse, UnaryTileOp,
+    Block, Const, Expr, ExprKind, Function, Part, Place, Stmt, StmtKind, TileOp, TileUse, UnaryTileOp,
 };
 use wsp_ordered::OrderedSet;
 
@@ -22,6 +21,13 @@ pub(super) struct Seen {
     pub(super) dims: [LayoutDim; MAX_RANK],
     /// Where it is read: its pending sums.
     pub(super) pending: AxisSet,
+}
+
+impl Seen {
+    /// Axes that it is reached across.
+    pub(super) fn axes(&self) -> AxisSet {
+        self.dims.iter().filter_map(|dim| dim.axis()).collect()
+    }
 }
 
 /// How the tensors of a task are reached; none where nothing is said of one.
@@ -53,25 +59,36 @@ pub(super) enum Fault {
     PendingTile { span: Span, word: &'static str, axis: MeshAxis, split: Span, contracted: Option<TensorId> },
 }
 
-type Checked<T> = Result<T, Fault>;
+pub(super) type Checked<T> = Result<T, Fault>;
 
 /// The sums that a kernel leaves pending.
 ///
 /// # Errors
 /// The first operation that reads what no tile has.
 pub(super) fn analyse(func: &Function, reached: &dyn Reached) -> Checked<Vec<Left>> {
-    let mut walk =
-        Walk { reached, splits: [None; 2], left: Vec::new(), depth: 0, varies: vec![0; func.locals.len()] };
+    let mut walk = Walk {
+        reached,
+        splits: [None; 2],
+        walked: [None; 2],
+        left: Vec::new(),
+        stored: Vec::new(),
+        depth: 0,
+        varies: vec![0; func.locals.len()],
+    };
     let mut tiles = vec![None; func.locals.len()];
     walk.block(&func.body, &mut tiles)?;
     Ok(walk.left)
 }
 
-struct Walk<'a> {
+pub(super) struct Walk<'a> {
     reached: &'a dyn Reached,
     /// Where a sum was split first over each axis, and the tensor whose dimension it was.
-    splits: [Option<(Span, Option<TensorId>)>; 2],
+    pub(super) splits: [Option<(Span, Option<TensorId>)>; 2],
+    /// Where a tensor was loaded first whose dimension over each axis is taken part after part.
+    walked: [Option<(Span, Option<TensorId>)>; 2],
     left: Vec<Left>,
+    /// Tensors that are stored so far.
+    stored: Vec<TensorId>,
     /// Loops around; where very many are, the innermost count as one.
     depth: u8,
     /// By variable: the depth of the innermost loop that a number changes with, 0 for none.
@@ -122,14 +139,15 @@ impl Walk<'_> {
         if let Some(var) = var {
             self.varies[var.index()] = self.depth;
         }
-        // A tile can change seven times at most: its two dimensions and its tensor once each, its sets by two axes.
-        for _ in 0..=7 * tiles.len() {
+        // What a tile has only grows: two dimensions, and for two axes a tensor, two sets and two steps of a turn.
+        for _ in 0..=12 * tiles.len() {
             let before = tiles.clone();
+            let stores = (self.left.len(), self.stored.len());
             blocks.iter().try_for_each(|block| self.block(block, tiles))?;
             let turns = tiles.iter_mut().flatten().flat_map(|tile| &mut tile.turns);
             turns.filter(|turn| **turn >= self.depth).for_each(|turn| *turn = ENDED);
             merge(tiles, &before);
-            if *tiles == before {
+            if *tiles == before && stores == (self.left.len(), self.stored.len()) {
                 break;
             }
         }
@@ -147,11 +165,20 @@ impl Walk<'_> {
     /// Elements, and sums and maxima of tiles, in an expression.
     fn scalar(&self, expr: &Expr, tiles: &Tiles) -> Checked<()> {
         match &expr.kind {
-            ExprKind::LoadScalar(tensor, _) => self.readable(*tensor, expr.span)?,
+            ExprKind::LoadScalar(tensor, _) => {
+                self.readable(*tensor, expr.span)?;
+                self.number(
+                    self.reached.loaded(*tensor).unwrap_or_default().axes(),
+                    Some(*tensor),
+                    expr.span,
+                )?;
+            }
             ExprKind::TileMax(tile) | ExprKind::TileSum(tile) => {
                 let tile = got(tiles, *tile);
+                self.alike(&tile, "an element of a tile", expr.span)?;
                 self.whole_sums(&tile, "an element of a tile", expr.span)?;
                 self.whole(&tile, [true, true], "an element of a tile", expr.span)?;
+                self.number(tile.turning(|turn| turn > 0), None, expr.span)?;
             }
             _ => {}
         }
@@ -164,35 +191,82 @@ impl Walk<'_> {
         wrong.map_or(Ok(()), Err)
     }
 
-    /// A tensor has no pending sums.
-    fn readable(&self, tensor: TensorId, span: Span) -> Checked<()> {
-        let pending = self.reached.loaded(tensor).map(|seen| seen.pending).unwrap_or_default();
-        pending.axes().next().map_or(Ok(()), |axis| Err(Fault::PendingTensor { span, tensor, axis }))
+    /// A number has one value on all tiles: it is not followed further.
+    fn number(&self, over: AxisSet, tensor: Option<TensorId>, span: Span) -> Checked<()> {
+        let Some(axis) = over.axes().next() else { return Ok(()) };
+        let message = format!(
+            "a number is taken from a dimension that is sharded over `{}` and reached across tiles; numbers are not followed",
+            axis.word()
+        );
+        let relayout = tensor.or(self.walked[axis as usize].and_then(|(_, tensor)| tensor));
+        Err(Fault::Unlike { span, message, relayout, axis })
     }
 
-    /// A tile has no pending sums.
-    fn whole_sums(&self, tile: &Tile, word: &'static str, span: Span) -> Checked<()> {
-        let Some(axis) = tile.pending.axes().next() else { return Ok(()) };
-        let (split, contracted) = self.splits[axis as usize].unwrap_or((span, None));
+    /// A tensor has no pending sums, and this task stores none of what it loads in another layout.
+    fn readable(&self, tensor: TensorId, span: Span) -> Checked<()> {
+        let loaded = self.reached.loaded(tensor).unwrap_or_default();
+        if let Some(axis) = loaded.pending.axes().next() {
+            return Err(Fault::PendingTensor { span, tensor, axis });
+        }
+        let own = self.left.iter().find(|left| left.tensor == tensor);
+        if let Some((left, axis)) = own.and_then(|left| Some((left, left.pending.axes().next()?))) {
+            let (_, contracted) = self.source(left.pending, axis).unwrap_or((span, None));
+            return Err(Fault::PendingTile { span, word: "load", axis, split: left.split, contracted });
+        }
+        let Some(stored) = self.reached.stored(tensor).filter(|_| self.stored.contains(&tensor)) else {
+            return Ok(());
+        };
+        let Some(axis) = stored.axes().axes().next().filter(|_| stored.dims != loaded.dims) else {
+            return Ok(());
+        };
+        let message = "a task loads what it stores itself, before a relayout of the tensor".to_owned();
+        Err(Fault::Unlike { span, message, relayout: None, axis })
+    }
+
+    /// Where sums over an axis were split first, by operations (where they are pending) or by a loop.
+    fn source(&self, pending: AxisSet, axis: MeshAxis) -> Option<(Span, Option<TensorId>)> {
+        let (split, walked) = (self.splits[axis as usize], self.walked[axis as usize]);
+        if pending.has(axis) { split.or(walked) } else { walked }
+    }
+
+    /// A tile has no parts of sums.
+    pub(super) fn whole_sums(&self, tile: &Tile, word: &'static str, span: Span) -> Checked<()> {
+        let Some(axis) = tile.parts().axes().next() else { return Ok(()) };
+        let (split, contracted) = self.source(tile.pending, axis).unwrap_or((span, None));
+        let contracted = contracted.or(tile.of(axis));
         Err(Fault::PendingTile { span, word, axis, split, contracted })
     }
 
+    /// A tile has the same layout on all ways to here.
+    fn alike(&self, tile: &Tile, word: &str, span: Span) -> Checked<()> {
+        let Some(axis) = tile.unlike.axes().next() else { return Ok(()) };
+        let message = format!(
+            "`{word}` reads a tile that lies in one way over `{}` by one branch or pass of a loop, and in another way by another",
+            axis.word()
+        );
+        let (_, contracted) = self.source(tile.pending, axis).unwrap_or((span, None));
+        Err(Fault::Unlike { span, message, relayout: tile.of(axis).or(contracted), axis })
+    }
+
     /// The rows, columns or both of a tile lie within one part.
-    fn whole(&self, tile: &Tile, which: [bool; 2], word: &str, span: Span) -> Checked<()> {
+    pub(super) fn whole(&self, tile: &Tile, which: [bool; 2], word: &str, span: Span) -> Checked<()> {
         let along = [(tile.rows, "rows"), (tile.cols, "columns")].into_iter().zip(which);
         let found = along.filter(|(_, asked)| *asked).find_map(|((dim, of), _)| Some((dim.axis()?, of)));
         let Some((axis, of)) = found else { return Ok(()) };
         let message =
             format!("`{word}` needs all {of} of its operand, which are sharded over `{}`", axis.word());
-        Err(Fault::Unlike { span, message, relayout: tile.of, axis })
+        Err(Fault::Unlike { span, message, relayout: tile.of(axis), axis })
     }
 
     fn op(&mut self, op: &TileOp, span: Span, tiles: &mut Tiles) -> Checked<()> {
         let word = op.word();
+        for tile in op.reads() {
+            self.alike(&got(tiles, tile), word, span)?;
+        }
         match op {
             TileOp::Load { dst, tensor, at, .. } => {
                 self.readable(*tensor, span)?;
-                tiles[dst.index()] = Some(self.load(*tensor, at));
+                tiles[dst.index()] = Some(self.load(*tensor, at, span));
             }
             TileOp::Store { tensor, src, at, .. } => self.store(*tensor, &got(tiles, *src), at, span)?,
             TileOp::Fill { dst, value, .. } => {
@@ -200,10 +274,12 @@ impl Walk<'_> {
             }
             TileOp::Unary { op, dst, src } => {
                 let tile = got(tiles, *src);
-                if !matches!(op, UnaryTileOp::Copy | UnaryTileOp::Neg) {
+                let is_linear = matches!(op, UnaryTileOp::Copy | UnaryTileOp::Neg);
+                if !is_linear {
                     self.whole_sums(&tile, op.word(), span)?;
                 }
-                tiles[dst.index()] = tiles[src.index()];
+                // Zeros stay zeros where the operation is linear only.
+                tiles[dst.index()] = if is_linear { tiles[src.index()] } else { Some(tile) };
             }
             TileOp::Binary { op, dst, a, b } => {
                 let tile = self.binary(*op, tiles[a.index()], b, tiles, span)?;
@@ -260,6 +336,7 @@ impl Walk<'_> {
         let mut result: Option<Tile> = None;
         for tile in read {
             let Some(operand) = tiles[tile.index()] else { continue };
+            self.alike(&operand, word, span)?;
             self.whole_sums(&operand, word, span)?;
             self.whole(&operand, needs(tile), word, span)?;
             let operand = if matches!(op, TileOp::Gather { src, .. } if *src == tile) {
@@ -280,10 +357,8 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn load(&self, tensor: TensorId, at: &Place) -> Tile {
-        let Some(seen) = self.reached.loaded(tensor) else {
-            return Tile { of: Some(tensor), ..Tile::default() };
-        };
+    fn load(&mut self, tensor: TensorId, at: &Place, span: Span) -> Tile {
+        let Some(seen) = self.reached.loaded(tensor) else { return Tile::default() };
         let dim = |dim: Option<u8>| dim.map_or(LayoutDim::Replicate, |dim| seen.dims[usize::from(dim)]);
         let (rows, cols) = (dim(at.row_dim), dim(at.col_dim));
         let mut turns = [0; AXES.len()];
@@ -295,12 +370,16 @@ impl Walk<'_> {
                 turn if (1..=self.depth).contains(&turn) => turn,
                 _ => ENDED,
             };
+            if turns[axis as usize] > 0 {
+                self.walked[axis as usize].get_or_insert((span, Some(tensor)));
+            }
         }
-        Tile { rows, cols, pending: AxisSet::default(), turns, of: Some(tensor) }
+        let of = AXES.map(|axis| seen.axes().has(axis).then_some(tensor));
+        Tile { rows, cols, turns, of, ..Tile::default() }
     }
 
     fn store(&mut self, tensor: TensorId, tile: &Tile, at: &Place, span: Span) -> Checked<()> {
-        let mut pending = tile.pending;
+        self.stored.extend((!self.stored.contains(&tensor)).then_some(tensor));
         if let Some(seen) = self.reached.stored(tensor) {
             let dim = |dim: Option<u8>| dim.map_or(LayoutDim::Replicate, |dim| seen.dims[usize::from(dim)]);
             for (own, there, of) in
@@ -313,155 +392,32 @@ impl Walk<'_> {
                 };
                 let message =
                     format!("the {of} that are stored are sharded over `{}`, and {other}", axis.word());
-                return Err(Fault::Unlike { span, message, relayout: tile.of, axis });
+                return Err(Fault::Unlike { span, message, relayout: tile.of(axis), axis });
             }
-            let reached: AxisSet = seen.dims.iter().filter_map(|dim| dim.axis()).collect();
-            pending = pending.with(tile.turning(|turn| turn > 0).without(reached));
-        } else {
-            pending = pending.with(tile.turning(|turn| turn == ENDED));
         }
+        // What a loop takes from tile to tile stays on them where it is stored along the same loop; where nothing is said of the
+        // tensor, along any of its dimensions.
+        let seen = self.reached.stored(tensor);
+        let follows = |axis: MeshAxis, turn: u8| {
+            at.index.iter().enumerate().any(|(dim, index)| {
+                let lies =
+                    seen.is_none_or(|seen| seen.dims.get(dim).is_some_and(|lies| lies.axis() == Some(axis)));
+                turn != ENDED && lies && self.loop_of(index) == turn
+            })
+        };
+        let astray = |axis: &MeshAxis| {
+            let turn = tile.turns[*axis as usize];
+            turn > 0 && !follows(*axis, turn)
+        };
+        let pending = tile.pending.with(AXES.into_iter().filter(astray).collect());
         if let Some(axis) = pending.axes().next() {
-            let split = self.splits[axis as usize].map_or(span, |(split, _)| split);
+            let split = self.source(tile.pending, axis).map_or(span, |(split, _)| split);
             let left = Left { tensor, pending, split };
             if !self.left.contains(&left) {
                 self.left.push(left);
             }
         }
         Ok(())
-    }
-
-    /// Two dimensions that meet.
-    fn meet(
-        &self,
-        a: (LayoutDim, &Tile),
-        b: (LayoutDim, &Tile),
-        word: &str,
-        span: Span,
-    ) -> Checked<LayoutDim> {
-        join(a.0, b.0).map_err(|Differ(first, second)| {
-            let (first_word, second_word) = (first.word(), second.word());
-            let message = format!(
-                "operands of `{word}` are sharded over different axes, `{first_word}` and `{second_word}`"
-            );
-            match (a.1.of, b.1.of) {
-                (of, None) => Fault::Unlike { span, message, relayout: of, axis: first },
-                (_, of) => Fault::Unlike { span, message, relayout: of, axis: second },
-            }
-        })
-    }
-
-    /// Element-wise, of tiles of one shape; pending sums stay with the caller.
-    fn met(&self, a: &Tile, b: &Tile, word: &str, span: Span) -> Checked<Tile> {
-        let rows = self.meet((a.rows, a), (b.rows, b), word, span)?;
-        let cols = self.meet((a.cols, a), (b.cols, b), word, span)?;
-        self.shaped(rows, cols, a, b, word, span)
-    }
-
-    /// A result of two operands: no axis shards both of its dimensions.
-    fn shaped(
-        &self,
-        rows: LayoutDim,
-        cols: LayoutDim,
-        a: &Tile,
-        b: &Tile,
-        word: &str,
-        span: Span,
-    ) -> Checked<Tile> {
-        if let (Some(axis), true) = (rows.axis(), rows == cols) {
-            let message = format!(
-                "rows and columns of the result of `{word}` would both be sharded over `{}`",
-                axis.word()
-            );
-            return Err(Fault::Unlike { span, message, relayout: b.of.or(a.of), axis });
-        }
-        let of = a.of.or(b.of);
-        Ok(Tile { rows, cols, pending: a.pending.with(b.pending), turns: later(a.turns, b.turns), of })
-    }
-
-    /// A sum of two tiles: both are pending over the same axes, or neither is.
-    fn added(&self, a: &Tile, b: &Tile, word: &'static str, span: Span) -> Checked<Tile> {
-        if a.pending != b.pending {
-            self.whole_sums(a, word, span)?;
-            self.whole_sums(b, word, span)?;
-        }
-        self.met(a, b, word, span)
-    }
-
-    fn binary(
-        &self,
-        op: BinaryTileOp,
-        a: Option<Tile>,
-        b: &Operand,
-        tiles: &Tiles,
-        span: Span,
-    ) -> Checked<Option<Tile>> {
-        let word = op.word();
-        let left = a.unwrap_or_default();
-        let right = match b {
-            Operand::Tile(tile) => tiles[tile.index()],
-            Operand::Column(tile) => {
-                tiles[tile.index()].map(|tile| Tile { cols: LayoutDim::Replicate, ..tile })
-            }
-            Operand::Row(tile) => tiles[tile.index()].map(|tile| Tile { rows: LayoutDim::Replicate, ..tile }),
-            Operand::Scalar(_) => Some(Tile::default()),
-        };
-        match op {
-            BinaryTileOp::Add | BinaryTileOp::Sub => match (a, right) {
-                (None, None) => return Ok(None),
-                // Zeros add nothing to any part.
-                (None, Some(only)) if !matches!(b, Operand::Scalar(_)) => return Ok(Some(only)),
-                (Some(only), None) => return Ok(Some(only)),
-                _ => return self.added(&left, &right.unwrap_or_default(), word, span).map(Some),
-            },
-            // The product of a part and a number is a part of the product.
-            BinaryTileOp::Mul if left.pending.is_empty() => {}
-            BinaryTileOp::Mul | BinaryTileOp::Div => {
-                self.whole_sums(&right.unwrap_or_default(), word, span)?
-            }
-            _ => {
-                self.whole_sums(&left, word, span)?;
-                self.whole_sums(&right.unwrap_or_default(), word, span)?;
-            }
-        }
-        self.met(&left, &right.unwrap_or_default(), word, span).map(Some)
-    }
-
-    /// A reduction over columns (`by_row`), or over rows.
-    fn reduce(&mut self, op: ReduceOp, src: &Tile, by_row: bool, span: Span) -> Checked<Tile> {
-        if op != ReduceOp::Sum {
-            self.whole_sums(src, op.word(), span)?;
-        }
-        let (kept, gone) = if by_row { (src.rows, src.cols) } else { (src.cols, src.rows) };
-        let pending = src.pending.with(self.split(gone, src.of, span));
-        let (rows, cols) = if by_row { (kept, LayoutDim::Replicate) } else { (LayoutDim::Replicate, kept) };
-        Ok(Tile { rows, cols, pending, ..*src })
-    }
-
-    /// `a · b`.
-    fn product(&mut self, a: &Tile, b: &Tile, span: Span) -> Checked<Tile> {
-        let word = "matmul";
-        self.whole_sums(a, word, span)?;
-        self.whole_sums(b, word, span)?;
-        let inner = self.meet((a.cols, a), (b.rows, b), word, span)?;
-        let mut tile = self.shaped(a.rows, b.cols, a, b, word, span)?;
-        if let Some(axis) = inner.axis().filter(|_| inner == a.rows || inner == b.cols) {
-            let message = format!(
-                "the inner dimension of `matmul` and one of its result are both sharded over `{}`",
-                axis.word()
-            );
-            let relayout = if inner == a.rows { b.of } else { a.of };
-            return Err(Fault::Unlike { span, message, relayout, axis });
-        }
-        let contracted = if a.cols == inner { a.of.or(b.of) } else { b.of.or(a.of) };
-        tile.pending = tile.pending.with(self.split(inner, contracted, span));
-        Ok(tile)
-    }
-
-    /// A dimension that is added up: the sum is split where it is sharded.
-    fn split(&mut self, dim: LayoutDim, of: Option<TensorId>, span: Span) -> AxisSet {
-        let Some(axis) = dim.axis() else { return AxisSet::default() };
-        self.splits[axis as usize].get_or_insert((span, of));
-        AxisSet::of(axis)
     }
 }
 

@@ -9,6 +9,7 @@
 //! **Boundary:** knows no target: `cpu_sim` takes a tile as an affinity, a tile array as a place.
 
 pub(crate) mod codes;
+mod combine;
 pub(crate) mod declared;
 mod kernel;
 mod map;
