@@ -478,6 +478,17 @@ fn what_is_not_followed_is_refused_until_the_relayouts_that_messages_name_are_wr
 }
 
 #[test]
+fn all_stores_of_a_tensor_leave_the_same_parts() {
+    let added = format!("{SPLIT} PTO_RELAYOUT(h, PTO_REPLICATE, PTO_REPLICATE)");
+    let sum = format!("{} TSTORE(h, p, {{0, 0}});", SUMS[0]);
+    let whole = "TLOAD(tn, n, {0, 0}); TSTORE(h, tn, {0, 0});";
+    let fault = analysed(&program(&added, &[&sum, whole])).expect_err("one is whole");
+    assert_eq!((fault.code.0, fault.message.contains("`h`")), (431, true), "{fault:#?}");
+    let zeros = "TASSIGN(p, 0.0f); TSTORE(h, p, {0, 0});";
+    analysed(&program(&added, &[zeros, &sum, &sum])).expect("zeros are parts");
+}
+
+#[test]
 fn stages_have_one_grid_and_a_tensor_one_layout() {
     let copy = "TLOAD(ta, a, {0, 0}); TSTORE(out, ta, {0, 0});";
     let codes = |other: &str| {
