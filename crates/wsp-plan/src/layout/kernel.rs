@@ -39,7 +39,7 @@ pub(super) trait Reached {
     fn stored(&self, tensor: TensorId) -> Option<Seen>;
 }
 
-/// Sums of a tensor that a kernel leaves pending.
+/// Sums of a tensor that a store of a kernel leaves pending, or none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Left {
     pub(super) tensor: TensorId,
@@ -208,7 +208,7 @@ impl Walk<'_> {
         if let Some(axis) = loaded.pending.axes().next() {
             return Err(Fault::PendingTensor { span, tensor, axis });
         }
-        let own = self.left.iter().find(|left| left.tensor == tensor);
+        let own = self.left.iter().find(|left| left.tensor == tensor && !left.pending.is_empty());
         if let Some((left, axis)) = own.and_then(|left| Some((left, left.pending.axes().next()?))) {
             let (_, contracted) = self.source(left.pending, axis).unwrap_or((span, None));
             return Err(Fault::PendingTile { span, word: "load", axis, split: left.split, contracted });
@@ -268,6 +268,8 @@ impl Walk<'_> {
                 self.readable(*tensor, span)?;
                 tiles[dst.index()] = Some(self.load(*tensor, at, span));
             }
+            // Zeros are parts of every sum.
+            TileOp::Store { src, .. } if tiles[src.index()].is_none() => {}
             TileOp::Store { tensor, src, at, .. } => self.store(*tensor, &got(tiles, *src), at, span)?,
             TileOp::Fill { dst, value, .. } => {
                 tiles[dst.index()] = if is_zero(value) { None } else { Some(Tile::default()) };
@@ -410,12 +412,10 @@ impl Walk<'_> {
             turn > 0 && !follows(*axis, turn)
         };
         let pending = tile.pending.with(AXES.into_iter().filter(astray).collect());
-        if let Some(axis) = pending.axes().next() {
-            let split = self.source(tile.pending, axis).map_or(span, |(split, _)| split);
-            let left = Left { tensor, pending, split };
-            if !self.left.contains(&left) {
-                self.left.push(left);
-            }
+        let source = pending.axes().next().and_then(|axis| self.source(tile.pending, axis));
+        let left = Left { tensor, pending, split: source.map_or(span, |(split, _)| split) };
+        if !self.left.contains(&left) {
+            self.left.push(left);
         }
         Ok(())
     }

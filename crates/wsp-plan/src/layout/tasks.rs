@@ -17,7 +17,7 @@ pub struct LayoutAnalyzer {
     /// The schedule is one of a `.pto` file.
     of_spaces: bool,
     /// Sums that tasks so far have left pending, by tensor, with what split them.
-    pending: Vec<(AxisSet, Span)>,
+    pending: Vec<Option<(AxisSet, Span)>>,
     /// What was found of each kernel, by the way in which it reaches its tensors.
     known: Vec<Vec<(Ways, Vec<Left>)>>,
     /// Tensors of each kernel, as they were asked for.
@@ -76,11 +76,20 @@ impl LayoutAnalyzer {
             }
         };
         for left in self.known[at][place].1.clone() {
-            let (pending, split) = entry(&mut self.pending, left.tensor);
-            if pending.is_empty() {
-                *split = left.split;
+            let known = entry(&mut self.pending, left.tensor);
+            match known {
+                Some((pending, split)) if *pending != left.pending && self.map.has_relayout(left.tensor) => {
+                    let name = &module.tensors[left.tensor.index()].name;
+                    let message =
+                        format!("stores leave `{name}` in parts over different axes, or in parts and whole");
+                    return Err(Diagnostic::error(codes::UNLIKE, message)
+                        .at(left.split, format!("in kernel `{}`", func.name))
+                        .label(*split, "the other way")
+                        .help("a relayout adds up all of a tensor: write `replicate` for the dimension that the sum goes along"));
+                }
+                Some((pending, _)) if !pending.is_empty() => *pending = pending.with(left.pending),
+                _ => *known = Some((left.pending, left.split)),
             }
-            *pending = pending.with(left.pending);
         }
         Ok(())
     }
@@ -108,7 +117,14 @@ impl LayoutAnalyzer {
                 AxisSet::default()
             } else {
                 let said = held.map(|held| held.stored.pending).unwrap_or_default();
-                said.with(pending.get(tensor.index()).map(|(pending, _)| *pending).unwrap_or_default())
+                said.with(
+                    pending
+                        .get(tensor.index())
+                        .copied()
+                        .flatten()
+                        .map(|(pending, _)| pending)
+                        .unwrap_or_default(),
+                )
             };
             if !sums.is_empty() {
                 loaded.get_or_insert_with(Seen::default).pending = sums;
@@ -124,7 +140,8 @@ impl LayoutAnalyzer {
     /// # Errors
     /// One of them is a result of the launch, which its caller reads.
     pub fn finish(&self, module: &Module) -> Result<Vec<AxisSet>, Diagnostic> {
-        for (at, (pending, split)) in self.pending.iter().enumerate() {
+        let stored = self.pending.iter().enumerate();
+        for (at, (pending, split)) in stored.filter_map(|(at, stored)| Some((at, stored.as_ref()?))) {
             let tensor = &module.tensors[at];
             let is_read = tensor.storage == Storage::Launch && !self.map.has_relayout(TensorId(at as u32));
             if let Some(axis) = pending.axes().next().filter(|_| is_read) {
@@ -134,7 +151,11 @@ impl LayoutAnalyzer {
                 return Err(self.relayout(fault, module, TensorId(at as u32), axis));
             }
         }
-        Ok(self.pending.iter().map(|(pending, _)| *pending).collect())
+        Ok(self
+            .pending
+            .iter()
+            .map(|stored| stored.map_or(AxisSet::default(), |(pending, _)| pending))
+            .collect())
     }
 
     fn diagnostic(&self, module: &Module, func: &Function, fault: Fault) -> Diagnostic {
@@ -150,9 +171,10 @@ impl LayoutAnalyzer {
             Fault::PendingTensor { span, tensor, axis } => {
                 let name = &module.tensors[tensor.index()].name;
                 let fault = Diagnostic::error(codes::PENDING, pending_message(name, axis)).at(span, kernel);
-                let split = self.pending.get(tensor.index()).filter(|(pending, _)| pending.has(axis));
+                let split = self.pending.get(tensor.index()).copied().flatten();
+                let split = split.filter(|(pending, _)| pending.has(axis));
                 let fault = match split {
-                    Some((_, split)) => fault.label(*split, "the sum is split here"),
+                    Some((_, split)) => fault.label(split, "the sum is split here"),
                     None => fault,
                 };
                 self.relayout(fault, module, tensor, axis)
@@ -210,9 +232,9 @@ pub(super) fn in_python(tensor: &str, dims: &str) -> String {
     format!(".relayout(\"{tensor}\", [{}])", dims.join(", "))
 }
 
-fn entry(all: &mut Vec<(AxisSet, Span)>, tensor: TensorId) -> &mut (AxisSet, Span) {
+fn entry(all: &mut Vec<Option<(AxisSet, Span)>>, tensor: TensorId) -> &mut Option<(AxisSet, Span)> {
     if all.len() <= tensor.index() {
-        all.resize(tensor.index() + 1, (AxisSet::default(), Span::default()));
+        all.resize(tensor.index() + 1, None);
     }
     &mut all[tensor.index()]
 }

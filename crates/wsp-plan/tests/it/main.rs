@@ -8,6 +8,7 @@ mod decode_example;
 mod expected_accesses;
 mod flow;
 mod layouts;
+mod layouts_astray;
 mod lowering;
 mod models;
 mod pipelines_by_data;
