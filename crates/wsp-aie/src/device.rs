@@ -247,6 +247,11 @@ impl Device {
         (0..self.cols).flat_map(move |col| (0..rows).map(move |row| Tile { col, row }))
     }
 
+    /// The place of a tile among [`tiles`](Self::tiles).
+    pub const fn index_of(&self, tile: Tile) -> usize {
+        (tile.col * self.rows + tile.row) as usize
+    }
+
     /// How many ports of a bundle a tile's switch has out of it (master) and into it (slave).
     pub fn ports(&self, tile: Tile, bundle: Bundle) -> (u32, u32) {
         let Some(kind) = self.kind(tile) else { return (0, 0) };

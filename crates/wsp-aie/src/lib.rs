@@ -52,6 +52,8 @@ mod check;
 mod codes;
 pub mod design;
 pub mod device;
+#[cfg(test)]
+mod dice;
 pub mod mlir;
 mod number;
 pub mod place;

@@ -176,7 +176,7 @@ impl Graph {
         self.nets.iter().map(|net| net.traffic * hops(net)).sum()
     }
 
-    /// Whether a net needs a channel and memory at an end, as far as it is known where its ends stand.
+    /// Whether a net needs a channel and memory at an end: false where that hangs on a tile that is not known yet.
     fn uses_channels(&self, net: &Net, from: Option<Tile>, to: Option<Tile>) -> bool {
         let is_core = |node: usize| self.nodes[node].kind == TileKind::Compute;
         let may_share = !net.via_dma && net.to.len() == 1 && is_core(net.from) && is_core(net.to[0]);
@@ -218,7 +218,7 @@ impl Graph {
 
     /// What each tile of the array is asked for at least, in the order of [`Device::tiles`], when these nodes stand where they do.
     fn demands(&self, tiles: &[Option<Tile>]) -> Vec<Demand> {
-        let at = |tile: Tile| (tile.col * self.device.rows + tile.row) as usize;
+        let at = |tile: Tile| self.device.index_of(tile);
         let mut demands = vec![Demand::default(); (self.device.cols * self.device.rows) as usize];
         for (node, tile) in self.nodes.iter().zip(tiles) {
             let Some(tile) = *tile else { continue };

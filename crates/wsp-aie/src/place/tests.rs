@@ -2,18 +2,7 @@
 
 use super::*;
 use crate::device::{DEVICES, XDNA1, XDNA2};
-
-/// xorshift64*.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) % limit
-    }
-}
+use crate::dice::{Random, cases};
 
 fn node(name: &str, kind: TileKind) -> Node {
     Node { name: name.to_owned(), kind, bytes: 0, at: None }
@@ -74,11 +63,6 @@ fn brute(graph: &Graph, at: &mut Vec<Tile>, known: u64, best: &mut Option<u64>) 
         brute(graph, at, known + more, best);
         at.pop();
     }
-}
-
-fn cases(few: usize) -> usize {
-    #[allow(clippy::disallowed_methods, reason = "a larger version of a test says how many")]
-    std::env::var("WSP_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(few)
 }
 
 #[test]

@@ -86,7 +86,7 @@ pub(super) fn trees(device: &Device, streams: &[Stream]) -> Result<Vec<Tree>, Ve
 
 impl Search<'_> {
     fn number(&self, tile: Tile) -> usize {
-        (tile.col * self.device.rows + tile.row) as usize
+        self.device.index_of(tile)
     }
 
     fn change(&mut self, tree: &[usize], packets: bool, more: bool) {

@@ -2,24 +2,8 @@
 
 use super::*;
 use crate::device::{DEVICES, XDNA1, XDNA2};
+use crate::dice::{Random, cases};
 use wsp_ordered::OrderedMap;
-
-/// xorshift64*.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) as usize % limit
-    }
-}
-
-fn cases(few: usize) -> usize {
-    #[allow(clippy::disallowed_methods, reason = "a larger version of a test says how many")]
-    std::env::var("WSP_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(few)
-}
 
 fn stream(from: (u32, u32), to: &[(u32, u32)], packets: bool) -> Stream {
     let tile = |(col, row): (u32, u32)| Tile::new(col, row);
@@ -55,10 +39,10 @@ fn planted(dice: &mut Random, device: &Device, wanted: usize) -> Vec<Stream> {
     let mut channels: OrderedMap<(Tile, bool), u32> = OrderedMap::new();
     let mut streams = Vec::new();
     for _ in 0..wanted * 4 {
-        let from = tiles[dice.below(tiles.len())];
+        let from = tiles[dice.below(tiles.len() as u64) as usize];
         let (mut at, mut way) = (from, Vec::new());
         for _ in 0..1 + dice.below(9) {
-            let Some(next) = neighbour(device, at, SIDES[dice.below(4)]) else { continue };
+            let Some(next) = neighbour(device, at, SIDES[dice.below(4) as usize]) else { continue };
             let (ports, _) = device.ports(at, towards(at, next));
             let used = links.get(&(at, next)).copied().unwrap_or(0);
             if used < ports && next != from && !way.iter().any(|(a, _)| *a == next) {
@@ -88,7 +72,7 @@ fn streams_that_ways_are_known_for_are_routed() {
     let (mut done, all) = (0, cases(60));
     for case in 0..all {
         let device = [XDNA1, XDNA2, DEVICES[5], DEVICES[6]][case % 4];
-        let wanted = [8, 16, 48, 96][dice.below(4)];
+        let wanted = [8, 16, 48, 96][dice.below(4) as usize];
         let streams = planted(&mut dice, &device, wanted);
         match route(&device, &streams) {
             Outcome::Routed(routes) => {

@@ -14,7 +14,7 @@
 //!   steps;
 //! * of other rules, from a test in each iteration, where its tasks can be counted.
 //!
-//! A body whose tasks nobody can count (it reads slots, sets labels, has a filter of its own, or processes) is walked. A single AICPU
+//! A body whose tasks cannot be counted (it reads slots, sets labels, has a filter of its own, or processes) is walked. A single AICPU
 //! walks everything, and meets every fault. Several together meet the first fault that a task, or a bound or condition
 //! around a task, has; what holds nobody's task may be left out unseen.
 //!
