@@ -21,7 +21,7 @@ pub(crate) fn run<B: Bodies>(
     pace: Pace,
 ) -> Vec<Back<B::Prepared>> {
     let prepared: Result<Vec<_>, _> =
-        members.iter().map(|member| job.prepare(&member.portion, None)).collect();
+        members.iter().map(|member| job.prepare(&member.portion.of, None)).collect();
     let ran = match prepared {
         Ok(prepared) => run_blocks(job, &members, &prepared, fail, pace),
         Err(cause) => {
@@ -57,8 +57,8 @@ fn run_blocks<B: Bodies>(
         let (worker, cores) = (member.workers[block as usize], member.cores[block as usize]);
         let started = pace.start(None);
         all_awake.wait();
-        let outcome = job.run_block(&member.portion, &prepared[at], block, worker, cores);
-        let cycles = || job.block_cycles(&member.portion, &prepared[at], block, worker, cores);
+        let outcome = job.run_block(&member.portion.of, &prepared[at], block, worker, cores);
+        let cycles = || job.block_cycles(&member.portion.of, &prepared[at], block, worker, cores);
         let finished = pace.end(started, cycles);
         match outcome {
             Ok(()) => lock(&ran)[at].push(Ran { block, worker, cores, started, finished }),

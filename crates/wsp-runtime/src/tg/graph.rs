@@ -389,8 +389,8 @@ impl Graph {
         self.with_machine(words, |mut machine| machine.next(host))
     }
 
-    pub(crate) fn complete(&self, words: &mut [u32], node: u32) {
-        self.with_machine(words, |mut machine| machine.complete(node));
+    pub(crate) fn complete(&self, words: &mut [u32], nodes: &[u32]) {
+        self.with_machine(words, |mut machine| nodes.iter().for_each(|&node| machine.complete(node)));
     }
 
     pub(crate) fn iterations(&self, words: &mut [u32]) -> Vec<u32> {

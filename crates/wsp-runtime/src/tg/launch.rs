@@ -9,6 +9,7 @@ use super::graph::{Graph, Partition};
 use super::id::{LaunchId, StreamId};
 use super::placement::Placement;
 use super::ready::Class;
+use super::singles::Spell;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use wsp_core::tg::CoreType;
@@ -55,6 +56,13 @@ pub struct Stats {
 }
 
 impl Stats {
+    /// Adds kernels of one block that were dispatched and ran.
+    pub(crate) fn add_kernels(&mut self, kernels: u64) {
+        self.kernels += kernels;
+        self.dispatches += kernels;
+        self.blocks += kernels;
+    }
+
     /// Adds the counts of other launches.
     pub fn add(&mut self, other: &Stats) {
         self.launches += other.launches;
@@ -149,8 +157,8 @@ pub(crate) struct Launch<B: Bodies> {
     pub(crate) started: u32,
     /// Checkpoints asked for: the ticket of who waits, and the checkpoint.
     pub(crate) requests: VecDeque<(Option<u64>, u32)>,
-    /// Nodes handed out before the pause and not started.
-    pub(crate) held: Vec<u32>,
+    /// Nodes handed out before the pause and not started, as they stood in [`Ready`](super::ready::Ready).
+    pub(crate) held: Vec<(Class, u32)>,
     /// Nodes that wait for something outside.
     pub(crate) outside: Vec<(u32, Outside)>,
     /// Events that it opened: with its own number, that of the unit, and the epoch.
@@ -159,6 +167,9 @@ pub(crate) struct Launch<B: Bodies> {
     pub(crate) bound: Vec<(u32, u64)>,
     pub(crate) failure: Option<Arc<LaunchFailure<B::Failure>>>,
     pub(crate) stats: Stats,
+    pub(crate) spell: Spell,
+    /// Lists of kernels of one block that workers have brought back, empty.
+    pub(crate) spare_nodes: Vec<Vec<u32>>,
 }
 
 impl<B: Bodies> Launch<B> {

@@ -27,6 +27,7 @@ mod pump;
 mod ready;
 mod runtime;
 mod shared;
+mod singles;
 mod state;
 mod streams;
 mod submit;

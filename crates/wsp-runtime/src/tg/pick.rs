@@ -4,9 +4,17 @@ use super::bodies::Bodies;
 use super::cores::Cores;
 use super::id::LaunchId;
 use super::launch::{Dispatch, Progress};
-use super::ready::{Class, Offer};
+use super::ready::{Asked, Class, Offer};
 use super::state::{Chore, Device, Gang, State};
-use super::work::{Member, Portion, Start, Work};
+use super::work::{Member, Portion, Seen, Start, Work};
+
+/// What an offer of a worker has led to.
+enum Picked<B: Bodies> {
+    /// Work that is ready to be done.
+    Work(Work<B>),
+    /// A share of a dispatch: its number, the cores that were taken for it, its first block and how many.
+    Portion(u32, Cores, u32, u32),
+}
 
 impl<B: Bodies> State<B> {
     /// Takes work that can be started now.
@@ -66,21 +74,33 @@ impl<B: Bodies> State<B> {
 
     fn pick_portion(&mut self, device: usize, above: Option<i8>) -> Option<Work<B>> {
         let threads = self.config.threads;
-        let State { devices, dispatches, .. } = self;
+        let State { devices, dispatches, launches, .. } = self;
         let Device { cores, ready, .. } = &mut devices[device];
-        let (number, held, first, count) = ready.offer(above, |number| {
+        let picked = ready.offer(above, |asked| {
+            let number = match asked {
+                Asked::Dispatch(number) => number,
+                Asked::Nodes(nodes) => {
+                    let taken =
+                        launches.get_mut(&nodes.launch).and_then(|of| of.take_singles(nodes, cores, threads));
+                    return taken.map_or(Offer::Blocked, |work| Offer::Taken(Picked::Work(work)));
+                }
+            };
             let Some(dispatch) = dispatches[number as usize].as_mut() else { return Offer::Blocked };
             let Some(held) = take_cores(cores, dispatch) else { return Offer::Blocked };
             let (first, count) = (dispatch.next, dispatch.portion(threads));
             dispatch.next += count;
             dispatch.running += 1;
-            let granted = (number, held, first, count);
+            let granted = Picked::Portion(number, held, first, count);
             // The blocks of a kernel wait until it is dispatched.
             match dispatch.next < dispatch.blocks && matches!(dispatch.progress, Progress::Open(_)) {
                 true => Offer::TakenInPart(granted),
                 false => Offer::Taken(granted),
             }
         })?;
+        let (number, held, first, count) = match picked {
+            Picked::Work(work) => return Some(work),
+            Picked::Portion(number, held, first, count) => (number, held, first, count),
+        };
         let is_first = first == 0;
         let dispatch = self.dispatch(number);
         let start = match std::mem::replace(&mut dispatch.progress, Progress::Preparing) {
@@ -172,10 +192,12 @@ fn take_cores<P>(cores: &mut super::cores::DeviceCores, dispatch: &Dispatch<P>) 
 fn portion_of<P>(number: u32, dispatch: &Dispatch<P>, cores: Cores, first: u32, count: u32) -> Portion {
     Portion {
         dispatch: number,
-        node: dispatch.node,
-        item: dispatch.item,
-        iterations: dispatch.iterations.clone(),
-        blocks: dispatch.blocks,
+        of: Seen {
+            node: dispatch.node,
+            item: dispatch.item,
+            iterations: dispatch.iterations.clone(),
+            blocks: dispatch.blocks,
+        },
         first,
         count,
         cores,

@@ -1,6 +1,7 @@
 //! From the machines of launches to ready nodes, and back: what a launch hands out, and what becomes complete.
 
 use super::bodies::Bodies;
+use super::config::{Time, Tracing};
 use super::cores::Granted;
 use super::events::Waiter;
 use super::failure::{Cause, LaunchFault, Place};
@@ -9,6 +10,7 @@ use super::id::LaunchId;
 use super::launch::{Dispatch, Iterations, Job, Outside, Pause, Progress, Stage};
 use super::placement::granted;
 use super::ready::Class;
+use super::singles;
 use super::state::{Chore, Gang, State};
 use super::submit::gang_cores;
 use super::trace::RunTrace;
@@ -123,6 +125,11 @@ impl<B: Bodies> State<B> {
         let (device, devices) = (job.device, self.config.devices);
         let waiter = Waiter { launch: id, node };
         match job.graph.role(node) {
+            Role::Kernel(kernel) if self.is_single(id, job, kernel) => {
+                let class = Class::Single(job.graph.kernels()[kernel as usize].core_type);
+                let priority = self.priority(&job.graph);
+                self.devices[device as usize].ready.push(priority, id, class, node);
+            }
             Role::Kernel(kernel) => {
                 let dispatch = self.dispatch_of(id, job, node, kernel);
                 self.push_ready(id, job, dispatch);
@@ -156,6 +163,14 @@ impl<B: Bodies> State<B> {
                 self.hold(id);
             }
         }
+    }
+
+    /// Whether a worker may take a kernel together with others.
+    fn is_single(&self, id: LaunchId, job: &Job<B>, kernel: u32) -> bool {
+        self.config.tracing == Tracing::Off
+            && self.config.time == Time::Measured
+            && singles::is_single(&job.graph.kernels()[kernel as usize])
+            && self.launches.get(&id).is_some_and(|launch| launch.placement.is_uniform())
     }
 
     fn wait_for_event(&mut self, waiter: Waiter, device: u32, event: u32) {
@@ -194,7 +209,7 @@ impl<B: Bodies> State<B> {
     /// Tells the machine of a launch that a node is complete.
     pub(crate) fn complete(&mut self, id: LaunchId, node: u32) {
         let Some(launch) = self.launches.get_mut(&id) else { return };
-        launch.graph.complete(&mut launch.words, node);
+        launch.graph.complete(&mut launch.words, &[node]);
         self.pump_later(id);
     }
 
@@ -326,7 +341,7 @@ impl<B: Bodies> State<B> {
         granted: Granted,
         is_resident: bool,
     ) -> u32 {
-        if self.config.tracing == super::config::Tracing::Off {
+        if self.config.tracing == Tracing::Off {
             return 0;
         }
         let (launch, device, ready) = (job.launch, job.device, self.now());
@@ -366,14 +381,12 @@ impl<B: Bodies> State<B> {
         let Some(launch) = self.launches.get(&id) else { return };
         let (device, priority) = (launch.device as usize, self.priority(&launch.graph));
         let mut held = Vec::new();
-        for number in self.devices[device].ready.remove(id) {
-            let dispatch = self.dispatch(number);
-            if dispatch.next > 0 {
+        for (class, number) in self.devices[device].ready.remove(id) {
+            if !matches!(class, Class::Single(_)) && self.dispatch(number).next > 0 {
                 // What has started finishes: nothing else could be told from a state between two nodes.
-                let class = dispatch.class;
                 self.devices[device].ready.push_active(priority, id, class, number);
             } else {
-                held.push(number);
+                held.push((class, number));
             }
         }
         if let Some(launch) = self.launches.get_mut(&id) {
@@ -392,7 +405,7 @@ impl<B: Bodies> State<B> {
             pause.saving = true;
             if let Some(node) = pause.node.take() {
                 // The state to go on from has the checkpoint behind it.
-                launch.graph.complete(&mut launch.words, node);
+                launch.graph.complete(&mut launch.words, &[node]);
             }
             self.chores.push_back(Chore::Save(id));
         }
@@ -406,8 +419,7 @@ impl<B: Bodies> State<B> {
         let held = std::mem::take(&mut launch.held);
         let (device, graph) = (launch.device as usize, launch.graph.clone());
         let priority = self.priority(&graph);
-        for number in held {
-            let class = self.dispatch(number).class;
+        for (class, number) in held {
             self.devices[device].ready.push(priority, id, class, number);
         }
         if let Some(ticket) = pause.and_then(|pause| pause.ticket) {

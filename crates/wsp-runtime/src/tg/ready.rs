@@ -6,6 +6,7 @@
 
 use super::id::LaunchId;
 use std::collections::VecDeque;
+use wsp_core::tg::CoreType;
 
 /// Kernels of a lane that get blocks in turns. More would only spread the caches thinner.
 const ACTIVE: usize = 8;
@@ -19,6 +20,8 @@ pub(crate) enum Class {
     Placed,
     /// No cores.
     Item,
+    /// As `Uniform`: kernels of one block, which one worker takes several of. In lanes of this class stand nodes of the launch, and not dispatches.
+    Single(CoreType),
 }
 
 /// What came of offering a worker to a node.
@@ -29,6 +32,22 @@ pub(crate) enum Offer<T> {
     Taken(T),
     /// It cannot use one.
     Blocked,
+}
+
+/// What a worker is offered to.
+pub(crate) enum Asked<'r> {
+    /// A node with blocks to be shared, or with cores of its own, or that needs none.
+    Dispatch(u32),
+    /// Kernels of one block each.
+    Nodes(Nodes<'r>),
+}
+
+/// Kernels of one block each, of one launch and one type of cores, of which some are to be taken.
+pub(crate) struct Nodes<'r> {
+    pub(crate) launch: LaunchId,
+    pub(crate) core_type: CoreType,
+    /// In the order in which they became ready; never empty.
+    pub(crate) ready: &'r mut VecDeque<u32>,
 }
 
 #[derive(Debug)]
@@ -53,11 +72,18 @@ impl Lane {
         }
     }
 
-    fn offer<T>(&mut self, offer: &mut impl FnMut(u32) -> Offer<T>) -> Option<T> {
+    fn offer<T>(&mut self, offer: &mut impl FnMut(Asked<'_>) -> Offer<T>) -> Option<T> {
+        if let Class::Single(core_type) = self.class {
+            let nodes = Nodes { launch: self.launch, core_type, ready: &mut self.waiting };
+            return match offer(Asked::Nodes(nodes)) {
+                Offer::Blocked => None,
+                Offer::Taken(taken) | Offer::TakenInPart(taken) => Some(taken),
+            };
+        }
         self.fill();
         let tries = if self.class == Class::Placed { self.active.len() } else { 1 };
         for at in 0..tries.min(self.active.len()) {
-            let (taken, rest) = match offer(self.active[at]) {
+            let (taken, rest) = match offer(Asked::Dispatch(self.active[at])) {
                 Offer::Blocked => continue,
                 Offer::Taken(taken) => (taken, false),
                 Offer::TakenInPart(taken) => (taken, true),
@@ -93,7 +119,11 @@ impl Level {
         &mut self.lanes[at]
     }
 
-    fn offer<T>(&mut self, spare: &mut Vec<Lane>, offer: &mut impl FnMut(u32) -> Offer<T>) -> Option<T> {
+    fn offer<T>(
+        &mut self,
+        spare: &mut Vec<Lane>,
+        offer: &mut impl FnMut(Asked<'_>) -> Offer<T>,
+    ) -> Option<T> {
         let lanes = self.lanes.len();
         for i in 0..lanes {
             let at = (self.turn + i) % lanes;
@@ -110,7 +140,7 @@ impl Level {
     }
 }
 
-/// The ready nodes of a device, as numbers of dispatches.
+/// The ready nodes of a device, as numbers of dispatches, or of nodes in lanes of [`Class::Single`].
 #[derive(Debug, Default)]
 pub(crate) struct Ready {
     /// By priority, the highest first; those without lanes stay for the next node.
@@ -150,7 +180,7 @@ impl Ready {
     pub(crate) fn offer<T>(
         &mut self,
         above: Option<i8>,
-        mut offer: impl FnMut(u32) -> Offer<T>,
+        mut offer: impl FnMut(Asked<'_>) -> Offer<T>,
     ) -> Option<T> {
         for at in 0..self.levels.len() {
             if above.is_some_and(|above| self.levels[at].priority <= above) {
@@ -164,13 +194,14 @@ impl Ready {
         None
     }
 
-    /// Takes the nodes of a launch out, in their order.
-    pub(crate) fn remove(&mut self, launch: LaunchId) -> Vec<u32> {
+    /// Takes the nodes of a launch out, in their order, with their classes.
+    pub(crate) fn remove(&mut self, launch: LaunchId) -> Vec<(Class, u32)> {
         let mut removed = Vec::new();
         for level in &mut self.levels {
             level.lanes.retain(|lane| {
                 if lane.launch == launch {
-                    removed.extend(lane.active.iter().chain(&lane.waiting));
+                    let nodes = lane.active.iter().chain(&lane.waiting);
+                    removed.extend(nodes.map(|&node| (lane.class, node)));
                 }
                 lane.launch != launch
             });
@@ -186,10 +217,19 @@ mod tests {
     const A: LaunchId = LaunchId(1);
     const B: LaunchId = LaunchId(2);
 
+    /// The node that a worker is offered to; of those that one worker may take several of, the first.
+    fn one(asked: Asked<'_>) -> u32 {
+        match asked {
+            Asked::Dispatch(dispatch) => dispatch,
+            Asked::Nodes(nodes) => nodes.ready.pop_front().expect("lanes that are asked should have nodes"),
+        }
+    }
+
     /// Takes everything, a block at a time, and tells in which order.
     fn drain(ready: &mut Ready, blocks: &mut [u32]) -> Vec<u32> {
         let mut order = Vec::new();
-        while let Some(taken) = ready.offer(None, |dispatch| {
+        while let Some(taken) = ready.offer(None, |asked| {
+            let dispatch = one(asked);
             blocks[dispatch as usize] -= 1;
             match blocks[dispatch as usize] {
                 0 => Offer::Taken(dispatch),
@@ -225,7 +265,8 @@ mod tests {
         (0..3).for_each(|dispatch| ready.push(0, A, Class::Uniform(0), dispatch));
         ready.push(0, A, Class::Uniform(1), 3);
         let mut asked = Vec::new();
-        let taken = ready.offer(None, |dispatch| {
+        let taken = ready.offer(None, |of| {
+            let dispatch = one(of);
             asked.push(dispatch);
             if dispatch == 3 { Offer::Taken(()) } else { Offer::Blocked }
         });
@@ -236,7 +277,7 @@ mod tests {
     fn placed_kernels_do_not_wait_for_each_other() {
         let mut ready = Ready::default();
         (0..20).for_each(|dispatch| ready.push(0, A, Class::Placed, dispatch));
-        let taken = ready.offer(None, |dispatch| match dispatch {
+        let taken = ready.offer(None, |asked| match one(asked) {
             19 => Offer::Taken(19),
             _ => Offer::Blocked,
         });
@@ -250,8 +291,8 @@ mod tests {
         ready.push(-3, A, Class::Item, 0);
         ready.push(5, A, Class::Item, 1);
         ready.push(0, A, Class::Item, 2);
-        assert_eq!(ready.offer(Some(5), Offer::Taken), None);
-        assert_eq!(ready.offer(Some(0), Offer::Taken), Some(1));
+        assert_eq!(ready.offer(Some(5), |asked| Offer::Taken(one(asked))), None);
+        assert_eq!(ready.offer(Some(0), |asked| Offer::Taken(one(asked))), Some(1));
         assert_eq!(drain(&mut ready, &mut [1; 3]), [2, 0]);
     }
 
@@ -261,9 +302,27 @@ mod tests {
         (0..12).for_each(|dispatch| ready.push(0, A, Class::Uniform(0), dispatch));
         ready.push(1, A, Class::Item, 12);
         ready.push(0, B, Class::Uniform(0), 13);
-        let mut removed = ready.remove(A);
+        let removed = ready.remove(A).into_iter();
+        let mut removed: Vec<u32> = removed.map(|(_, dispatch)| dispatch).collect();
         removed.sort_unstable();
         assert_eq!(removed, (0..13).collect::<Vec<_>>());
         assert_eq!(drain(&mut ready, &mut [1; 14]), [13]);
+    }
+
+    #[test]
+    fn kernels_of_one_block_are_offered_together_and_keep_their_order() {
+        let mut ready = Ready::default();
+        (0..5).for_each(|node| ready.push(0, A, Class::Single(CoreType::Aiv), node));
+        ready.push(0, B, Class::Item, 7);
+        let three = |asked: Asked<'_>| match asked {
+            Asked::Nodes(nodes) => {
+                assert_eq!((nodes.launch, nodes.core_type), (A, CoreType::Aiv));
+                Offer::Taken(nodes.ready.drain(..3.min(nodes.ready.len())).collect::<Vec<_>>())
+            }
+            Asked::Dispatch(dispatch) => Offer::Taken(vec![dispatch]),
+        };
+        let taken: Vec<_> = std::iter::from_fn(|| ready.offer(None, three)).collect();
+        assert_eq!(taken, [vec![0, 1, 2], vec![7], vec![3, 4]], "lanes take turns");
+        assert!(ready.is_empty());
     }
 }

@@ -163,8 +163,8 @@ impl<B: Bodies> Shared<B> {
             }
             Work::Item(job, portion) => {
                 let started = pace.start(None);
-                let outcome = job.run_item(&portion);
-                let finished = pace.end(started, || job.item_cycles(&portion));
+                let outcome = job.run_item(&portion.of);
+                let finished = pace.end(started, || job.item_cycles(&portion.of));
                 let mut blocks = Blocks::default();
                 if outcome.is_ok() {
                     blocks.add(Ran { block: 0, worker, cores: portion.cores, started, finished }, pace);
@@ -175,7 +175,7 @@ impl<B: Bodies> Shared<B> {
                 let prepared = match start {
                     Start::Prepared(prepared) => Ok(prepared),
                     Start::Resident(resident) => {
-                        let prepared = job.prepare(&portion, resident);
+                        let prepared = job.prepare(&portion.of, resident);
                         prepared.inspect(|prepared| self.open(&portion, prepared))
                     }
                 };
@@ -194,12 +194,16 @@ impl<B: Bodies> Shared<B> {
                 let backs = gang::run(&job, members, &fail, pace);
                 Done::Gang(job, backs)
             }
+            Work::Singles(job, singles) => {
+                let (done, failure) = singles.run(&job, worker);
+                Done::Singles(job, done, failure)
+            }
         }
     }
 
     /// Lets other workers run blocks of a kernel that has been dispatched.
     fn open(&self, portion: &Portion, prepared: &Arc<B::Prepared>) {
-        if portion.first + portion.count < portion.blocks {
+        if portion.first + portion.count < portion.of.blocks {
             self.change(|state| state.opened(portion.dispatch, prepared));
         }
     }
@@ -218,10 +222,10 @@ impl<B: Bodies> Shared<B> {
                 return (blocks, Some(Cause::Cancelled));
             }
             let started = pace.start(blocks.ran.last().map(|ran| ran.finished));
-            if let Err(cause) = job.run_block(portion, prepared, block, worker, portion.cores) {
+            if let Err(cause) = job.run_block(&portion.of, prepared, block, worker, portion.cores) {
                 return (blocks, Some(cause));
             }
-            let cycles = || job.block_cycles(portion, prepared, block, worker, portion.cores);
+            let cycles = || job.block_cycles(&portion.of, prepared, block, worker, portion.cores);
             let finished = pace.end(started, cycles);
             blocks.add(Ran { block, worker, cores: portion.cores, started, finished }, pace);
         }

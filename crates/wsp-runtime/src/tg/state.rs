@@ -24,7 +24,7 @@ use super::failure::{Cause, LaunchFailure, LaunchFault, Refused};
 use super::graph::Graph;
 use super::id::LaunchId;
 use super::launch::{Dispatch, Launch, Outside, Stage, Stats};
-use super::ready::Ready;
+use super::ready::{Class, Ready};
 use super::streams::Streams;
 use super::trace::{LaunchTrace, Trace};
 use crate::clock;
@@ -295,11 +295,14 @@ impl<B: Bodies> State<B> {
         dropped.extend(device.ready.remove(id));
         device.gangs.retain(|gang| {
             if gang.launch == id {
-                dropped.extend(&gang.members);
+                dropped.extend(gang.members.iter().map(|&member| (Class::Placed, member)));
             }
             gang.launch != id
         });
-        for number in dropped {
+        for (class, number) in dropped {
+            if matches!(class, Class::Single(_)) {
+                continue;
+            }
             // Whoever runs blocks of it removes it when it brings them back.
             if self.dispatch(number).running == 0 {
                 self.remove_dispatch(number);
@@ -446,9 +449,8 @@ impl<B: Bodies> State<B> {
         };
         let launches: Vec<(LaunchId, u32)> = self.launches.iter().filter_map(of_graph).collect();
         for (id, device) in launches {
-            for number in self.devices[device as usize].ready.remove(id) {
-                let dispatch = self.dispatch(number);
-                let (class, is_started) = (dispatch.class, dispatch.next > 0);
+            for (class, number) in self.devices[device as usize].ready.remove(id) {
+                let is_started = !matches!(class, Class::Single(_)) && self.dispatch(number).next > 0;
                 let ready = &mut self.devices[device as usize].ready;
                 match is_started {
                     true => ready.push_active(priority, id, class, number),

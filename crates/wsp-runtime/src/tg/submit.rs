@@ -8,6 +8,7 @@ use super::graph::Graph;
 use super::id::LaunchId;
 use super::launch::{Job, Launch, LaunchOptions, Stage, Stats, by_type};
 use super::placement::Placement;
+use super::singles::Spell;
 use super::state::State;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -70,6 +71,8 @@ impl<B: Bodies> State<B> {
             bound,
             failure: None,
             stats: Stats::default(),
+            spell: Spell::NEW,
+            spare_nodes: Vec::new(),
         };
         self.enter(id, launch);
         for (key, epoch) in fired {

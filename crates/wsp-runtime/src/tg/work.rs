@@ -7,6 +7,7 @@ use super::failure::{Cause, Place};
 use super::id::LaunchId;
 use super::launch::{Iterations, Job, Progress};
 use super::pace::Pace;
+use super::singles::{Singles, SinglesDone};
 use super::state::{Resident, State};
 use super::trace::BlockTrace;
 use crate::shared::message;
@@ -14,14 +15,20 @@ use std::iter::once;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// A share of a node.
-#[derive(Debug)]
-pub(crate) struct Portion {
-    pub(crate) dispatch: u32,
+/// A node as its blocks see it.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
     pub(crate) node: u32,
     pub(crate) item: u32,
     pub(crate) iterations: Iterations,
     pub(crate) blocks: u32,
+}
+
+/// A share of a node.
+#[derive(Debug)]
+pub(crate) struct Portion {
+    pub(crate) dispatch: u32,
+    pub(crate) of: Seen,
     /// The first of its blocks, and how many.
     pub(crate) first: u32,
     pub(crate) count: u32,
@@ -53,6 +60,7 @@ pub(crate) enum Work<B: Bodies> {
     Item(Arc<Job<B>>, Portion),
     Blocks(Arc<Job<B>>, Portion, Start<B::Prepared>),
     Gang(Arc<Job<B>>, Vec<Member>),
+    Singles(Arc<Job<B>>, Singles),
 }
 
 /// When a block ran.
@@ -105,6 +113,7 @@ pub(crate) enum Done<B: Bodies> {
     Portion(Arc<Job<B>>, Back<B::Prepared>, Option<Cause<B::Failure>>),
     /// Failures of a gang are told while it runs.
     Gang(Arc<Job<B>>, Vec<Back<B::Prepared>>),
+    Singles(Arc<Job<B>>, SinglesDone, Option<Cause<B::Failure>>),
 }
 
 /// Calls a method of a launch's bodies, and tells how it failed if it did.
@@ -125,72 +134,72 @@ pub(crate) fn dispose<T>(what: T) {
 }
 
 impl<B: Bodies> Job<B> {
-    pub(crate) fn cx<'a>(&'a self, portion: &'a Portion) -> NodeCx<'a> {
+    pub(crate) fn cx<'a>(&'a self, of: &'a Seen) -> NodeCx<'a> {
         NodeCx {
             launch: self.launch,
             graph: &self.graph,
             device: self.device,
             iteration: self.iteration,
-            node: portion.node,
-            item: portion.item,
-            iterations: portion.iterations.as_deref().unwrap_or_default(),
+            node: of.node,
+            item: of.item,
+            iterations: of.iterations.as_deref().unwrap_or_default(),
             stop: &self.stop,
         }
     }
 
-    fn name(&self, portion: &Portion) -> String {
-        self.graph.node_name(portion.node)
+    fn name(&self, of: &Seen) -> String {
+        self.graph.node_name(of.node)
     }
 
     /// Dispatches a kernel.
     pub(crate) fn prepare(
         &self,
-        portion: &Portion,
+        of: &Seen,
         resident: Option<Arc<B::Prepared>>,
     ) -> Result<Arc<B::Prepared>, Cause<B::Failure>> {
-        let place = || Place::Prepare { node: portion.node, name: self.name(portion) };
-        call(place, || self.bodies.prepare(&self.cx(portion), resident))
+        let place = || Place::Prepare { node: of.node, name: self.name(of) };
+        call(place, || self.bodies.prepare(&self.cx(of), resident))
     }
 
     /// Runs a block.
     pub(crate) fn run_block(
         &self,
-        portion: &Portion,
+        of: &Seen,
         prepared: &B::Prepared,
         block: u32,
         worker: u32,
         cores: Cores,
     ) -> Result<(), Cause<B::Failure>> {
-        let blocks = portion.blocks;
-        let place = || Place::Block { node: portion.node, name: self.name(portion), block, blocks };
-        let cx = self.block_cx(portion, block, worker, cores);
+        let blocks = of.blocks;
+        let place = || Place::Block { node: of.node, name: self.name(of), block, blocks };
+        let cx = self.block_cx(of, block, worker, cores);
         call(place, || self.bodies.run_block(prepared, &cx))
     }
 
-    fn block_cx<'a>(&'a self, portion: &'a Portion, block: u32, worker: u32, cores: Cores) -> BlockCx<'a> {
-        BlockCx { kernel: self.cx(portion), block, blocks: portion.blocks, worker, cores }
+    fn block_cx<'a>(&'a self, of: &'a Seen, block: u32, worker: u32, cores: Cores) -> BlockCx<'a> {
+        BlockCx { kernel: self.cx(of), block, blocks: of.blocks, worker, cores }
     }
 
     /// Cycles of a block.
     pub(crate) fn block_cycles(
         &self,
-        portion: &Portion,
+        of: &Seen,
         prepared: &B::Prepared,
         block: u32,
         worker: u32,
         cores: Cores,
     ) -> u64 {
-        self.bodies.block_cycles(prepared, &self.block_cx(portion, block, worker, cores))
+        self.bodies.block_cycles(prepared, &self.block_cx(of, block, worker, cores))
     }
 
     /// Cycles of a copy or a release.
-    pub(crate) fn item_cycles(&self, portion: &Portion) -> u64 {
-        self.bodies.item_cycles(&self.cx(portion))
+    pub(crate) fn item_cycles(&self, of: &Seen) -> u64 {
+        self.bodies.item_cycles(&self.cx(of))
     }
 
-    pub(crate) fn run_item(&self, portion: &Portion) -> Result<(), Cause<B::Failure>> {
-        let place = || Place::Item { node: portion.node, name: self.name(portion) };
-        call(place, || self.bodies.run_item(&self.cx(portion)))
+    pub(crate) fn run_item(&self, of: &Seen) -> Result<(), Cause<B::Failure>> {
+        let place = || Place::Item { node: of.node, name: self.name(of) };
+        call(place, || self.bodies.run_item(&self.cx(of)))
     }
 }
 
@@ -229,6 +238,10 @@ impl<B: Bodies> State<B> {
                 }
                 self.take_back(job.launch, back);
                 (job, None)
+            }
+            Done::Singles(job, done, failure) => {
+                self.take_back_singles(job.launch, done);
+                (job, failure)
             }
             Done::Gang(job, backs) => {
                 backs.into_iter().for_each(|back| self.take_back(job.launch, back));

@@ -1,7 +1,7 @@
 //! Launches and streams: what waits for what, what overlaps, and how a launch that fails ends.
 #![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
-use crate::tg_common::{Build, Script, launch, name, runtime, runtime_with};
+use crate::tg_common::{Build, Script, launch, name, runtime, runtime_traced, runtime_with};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{channel, sync_channel};
 use std::sync::{Arc, Barrier, Mutex};
@@ -9,7 +9,7 @@ use wsp_core::tg::CoreType;
 use wsp_core::tg::image::LoopKind;
 use wsp_runtime::tg::{
     Cause, CoreCounts, LaunchFault, LaunchOptions, Place, Refused, Runtime, RuntimeConfig, Saved, Signals,
-    SyncError, Time, validate,
+    SyncError, Time, Tracing, validate,
 };
 
 /// ISA-TG-22: `launch` returns while the kernel that it launched is still running.
@@ -60,6 +60,69 @@ fn kernels_run_in_the_order_of_their_edges() {
         assert!(order[9..].iter().all(|(name, _)| name == "D"));
         assert_eq!(validate(&graph, &runtime.take_trace().unwrap()), []);
     }
+}
+
+/// A worker takes several kernels of one block at a time: the one that fails is the last that runs, and those before it count.
+#[test]
+fn of_several_kernels_that_a_worker_takes_none_runs_behind_one_that_fails() {
+    let mut build = Build::new("G");
+    (0..400).for_each(|at| _ = build.vector(&format!("K{at}"), 1));
+    let graph = build.finish();
+    let ran = Arc::new(AtomicU32::new(0));
+    let count = ran.clone();
+    let bodies = Arc::new(Script::new(move |cx| match cx.kernel.item {
+        350 => Err("it broke".to_owned()),
+        item => {
+            assert_eq!(count.fetch_add(1, Ordering::Relaxed), item, "in the order in which they were ready");
+            Ok(())
+        }
+    }));
+    let runtime = runtime_traced(RuntimeConfig::default(), Tracing::Off);
+    let id = launch(&runtime, &graph, &bodies);
+    let Err(SyncError::Failed(failure)) = runtime.sync(id) else { panic!("kernel 350 fails") };
+    let Cause::Task { task: Place::Block { node: 350, block: 0, blocks: 1, .. }, .. } = &failure.cause else {
+        panic!("{failure:?}")
+    };
+    assert_eq!(ran.load(Ordering::Relaxed), 350);
+    let id = launch(&runtime, &graph, &Script::idle());
+    let stats = runtime.sync(id).unwrap();
+    assert_eq!((stats.kernels, stats.dispatches, stats.blocks), (400, 400, 400));
+}
+
+/// A priority that is set while kernels of one block wait, and a checkpoint asked for then, lose none of them.
+#[test]
+fn kernels_of_one_block_wait_through_priorities_and_checkpoints() {
+    let mut build = Build::new("G");
+    (0..100).for_each(|at| _ = build.vector(&format!("K{at}"), 1));
+    let graph = build.finish();
+    let (started, has_started) = channel();
+    let (go, may_go) = sync_channel::<()>(0);
+    let may_go = Mutex::new(may_go);
+    let ran = Arc::new(Mutex::new(Vec::new()));
+    let order = ran.clone();
+    let mut script = Script::new(move |cx| {
+        if cx.kernel.item == 0 {
+            started.send(()).unwrap();
+            may_go.lock().unwrap().recv().unwrap();
+        }
+        order.lock().unwrap().push(cx.kernel.item);
+        Ok(())
+    });
+    let (at_save, order) = (Arc::new(AtomicU32::new(0)), ran.clone());
+    let saved = at_save.clone();
+    script.save = Box::new(move |_, _| {
+        saved.store(order.lock().unwrap().len() as u32, Ordering::Relaxed);
+        Ok(())
+    });
+    let runtime = runtime_traced(RuntimeConfig::default(), Tracing::Off);
+    let id = launch(&runtime, &graph, &Arc::new(script));
+    has_started.recv().unwrap();
+    runtime.set_priority(&graph, 3).unwrap();
+    runtime.request_checkpoint(id, 4).unwrap();
+    go.send(()).unwrap();
+    let stats = runtime.sync(id).unwrap();
+    assert_eq!((stats.kernels, stats.checkpoints, at_save.load(Ordering::Relaxed)), (100, 1, 1));
+    assert_eq!(*ran.lock().unwrap(), (0..100).collect::<Vec<u32>>());
 }
 
 /// ISA-TG-25: kernels of two streams meet at a barrier, so they run at the same time.

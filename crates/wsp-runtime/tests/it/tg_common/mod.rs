@@ -233,7 +233,12 @@ pub(crate) fn runtime(threads: u32) -> Runtime<Script> {
 }
 
 pub(crate) fn runtime_with(config: RuntimeConfig) -> Runtime<Script> {
-    Runtime::new(RuntimeConfig { tracing: Tracing::On, ..config }).unwrap()
+    runtime_traced(config, Tracing::On)
+}
+
+/// A runtime that records, or one that does not: then workers take several kernels of one block at a time.
+pub(crate) fn runtime_traced(config: RuntimeConfig, tracing: Tracing) -> Runtime<Script> {
+    Runtime::new(RuntimeConfig { tracing, ..config }).unwrap()
 }
 
 /// Launches on the default stream of device 0.
