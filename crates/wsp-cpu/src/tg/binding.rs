@@ -3,6 +3,7 @@
 use super::code::{Bound, GraphCode, Spans};
 use super::codes;
 use super::cx::{BoundArg, TgCx};
+use super::dispatched::Part;
 use super::fault::{TgFault, cancelled};
 use super::kernels::KernelBody;
 use super::memory::TensorRange;
@@ -11,25 +12,10 @@ use super::shared::Shared;
 use super::values::Values;
 use crate::workload::KernelFault;
 use std::ops::Range;
-use std::sync::Arc;
 use wsp_core::tg::Scalar;
 use wsp_core::words::counted;
 use wsp_diag::Diagnostic;
 use wsp_tg::plan::{BindItem, BindTensor};
-
-/// A dispatched kernel.
-#[derive(Debug)]
-pub(crate) struct Part {
-    /// Its place among the kernels of the graph.
-    pub(crate) item: u32,
-    /// Blocks before it in the dispatch.
-    pub(crate) first_block: u32,
-    pub(crate) blocks: u32,
-    pub(crate) bound: Arc<Bound>,
-    pub(crate) workspace: Option<TensorRange>,
-    /// What each block takes in virtual time on a machine; empty without one.
-    pub(crate) cycles: Box<[u64]>,
-}
 
 /// A block of a dispatched kernel.
 #[derive(Clone, Copy, Debug)]

@@ -1,19 +1,19 @@
 //! What a launch does when its nodes run: binds kernels, runs their blocks, copies, releases, evaluates.
 
-use super::binding::{Block, Part, bind, run_block};
+use super::binding::{Block, bind, run_block};
 use super::code::{Bound, Spans};
 use super::codes;
 use super::cycles::cycles;
+use super::dispatched::{Dispatched, Part};
 use super::fault::TgFault;
-use super::instance::Instance;
 use super::item::{Item, When};
 use super::kernels::KernelBody;
 use super::launched::Launched;
-use super::memory::TensorRange;
 use super::open::Bindings;
 use super::shared::Shared;
 use super::snapshot::Paused;
 use super::values::Values;
+use super::workspaces::Workspace;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -37,59 +37,45 @@ pub(crate) struct LaunchBodies {
     pub(crate) number: Option<Arc<u64>>,
 }
 
-/// A dispatched kernel, or several that run as one.
-#[derive(Debug)]
-pub(crate) struct Dispatched {
-    parts: SmallVec<[Part; 1]>,
-    /// Takes the workspaces back.
-    instance: Arc<Instance>,
-}
-
-impl Dispatched {
-    /// The kernel that a block belongs to.
-    fn part_of(&self, block: u32) -> &Part {
-        let at = self.parts.partition_point(|part| part.first_block <= block).saturating_sub(1);
-        &self.parts[at]
-    }
-}
-
-impl Drop for Dispatched {
-    fn drop(&mut self) {
-        for part in &mut self.parts {
-            if let Some(workspace) = part.workspace.take() {
-                self.instance.put_workspace(workspace);
-            }
-        }
-    }
-}
-
 impl LaunchBodies {
+    /// Dispatches a kernel and those that run as one with it.
+    fn dispatched(
+        &self,
+        items: impl Iterator<Item = u32>,
+        iterations: &[u32],
+    ) -> Result<Dispatched, Box<Diagnostic>> {
+        let instance = &self.launched.instance;
+        let mut made =
+            Dispatched { parts: SmallVec::new(), workspaces: Vec::new(), instance: instance.number() };
+        let mut first_block = 0;
+        for item in items {
+            let part = self.part(item, first_block, iterations, &mut made.workspaces)?;
+            first_block += part.blocks;
+            made.parts.push(part);
+        }
+        Ok(made)
+    }
+
     /// Dispatches one kernel; blocks before it are those of other kernels of the same dispatch.
-    fn part(&self, item: u32, first_block: u32, iterations: &[u32]) -> Result<Part, Box<Diagnostic>> {
+    fn part(
+        &self,
+        item: u32,
+        first_block: u32,
+        iterations: &[u32],
+        workspaces: &mut Vec<Workspace>,
+    ) -> Result<Part, Box<Diagnostic>> {
         let plan = &self.launched.code.plan;
         let def = &plan.defs[plan.kernels[item as usize].def as usize];
-        let mut part = Part {
-            item,
-            first_block,
-            blocks: def.block_dim,
-            bound: Arc::clone(&self.shared.unbound),
-            workspace: None,
-            cycles: Box::default(),
-        };
+        let mut workspace = None;
         if def.workspace != 0 {
-            part.workspace = Some(self.launched.instance.take_workspace(def.workspace, &def.name)?);
+            let taken = self.launched.instance.workspaces.take(def.workspace, &def.name)?;
+            workspace = Some(taken.range.clone());
+            workspaces.push(taken);
         }
-        let bound = self.bound(item, iterations, part.workspace.as_ref());
-        match bound.and_then(|bound| Ok((self.cycles(item, part.blocks, &bound)?, bound))) {
-            Ok((cycles, bound)) => (part.cycles, part.bound) = (cycles, bound),
-            Err(fault) => {
-                if let Some(workspace) = part.workspace.take() {
-                    self.launched.instance.put_workspace(workspace);
-                }
-                return Err(fault);
-            }
-        }
-        Ok(part)
+        let values = self.launched.values(iterations);
+        let bound = Arc::new(bind(item, &values, workspace.as_ref(), &self.shared)?);
+        let cycles = self.cycles(item, def.block_dim, &bound)?;
+        Ok(Part { item, first_block, blocks: def.block_dim, bound, workspace, cycles })
     }
 
     /// What the blocks of a kernel take in virtual time on a machine, if there is one.
@@ -106,30 +92,6 @@ impl LaunchBodies {
             }
             _ => Err(located(cost::without_operations(machine, &plan.kernel_name(item)))),
         }
-    }
-
-    /// The arguments of a kernel, bound once where they do not depend on the launch.
-    fn bound(
-        &self,
-        item: u32,
-        iterations: &[u32],
-        workspace: Option<&TensorRange>,
-    ) -> Result<Arc<Bound>, Box<Diagnostic>> {
-        let at = item as usize;
-        let body = &self.launched.code.defs[self.launched.code.plan.kernels[at].def as usize].body;
-        // What an entry is bound to includes its workspace, which another dispatch may have.
-        let keeps = self.launched.code.whens[at] == When::Always
-            && (workspace.is_none() || matches!(body, KernelBody::Function(_)));
-        if keeps && let Some(bound) = self.launched.instance.bound[at].get() {
-            self.check_held(item)?;
-            return Ok(Arc::clone(bound));
-        }
-        let bound = Arc::new(bind(item, &self.launched.values(iterations), workspace, &self.shared)?);
-        if keeps {
-            // Whoever was first bound the same.
-            let _ = self.launched.instance.bound[at].set(Arc::clone(&bound));
-        }
-        Ok(bound)
     }
 
     /// Compares what is about to start, or to be looked at, with other launches.
@@ -176,22 +138,23 @@ impl Bodies for LaunchBodies {
             items.clone().try_for_each(compare)?;
         }
         items.clone().try_for_each(|item| self.compare(Item::Kernel(item), cx.iterations))?;
-        if let Some(resident) = resident
-            && Arc::ptr_eq(&resident.instance, &self.launched.instance)
-            && items.clone().all(|item| self.launched.code.whens[item as usize] == When::Always)
-        {
+        let instance = &self.launched.instance;
+        let is_the_same =
+            || items.clone().all(|item| self.launched.code.whens[item as usize] == When::Always);
+        let kept = instance.kept[cx.item as usize].get();
+        let earlier =
+            kept.cloned().or_else(|| resident.filter(|of| of.instance == instance.number() && is_the_same()));
+        if let Some(earlier) = earlier {
             items.clone().try_for_each(|item| self.check_held(item))?;
-            return Ok(resident);
+            return Ok(earlier);
         }
-        let mut dispatched =
-            Dispatched { parts: SmallVec::new(), instance: Arc::clone(&self.launched.instance) };
-        let mut first_block = 0;
-        for item in items {
-            let part = self.part(item, first_block, cx.iterations)?;
-            first_block += part.blocks;
-            dispatched.parts.push(part);
+        let made = Arc::new(self.dispatched(items.clone(), cx.iterations)?);
+        // Another dispatch has workspaces of its own.
+        if made.workspaces.is_empty() && is_the_same() {
+            // Where another thread was first, it was dispatched with the same.
+            let _ = instance.kept[cx.item as usize].set(Arc::clone(&made));
         }
-        Ok(Arc::new(dispatched))
+        Ok(made)
     }
 
     fn block_cycles(&self, dispatched: &Dispatched, cx: &BlockCx<'_>) -> u64 {

@@ -1,21 +1,25 @@
-//! The memory of launches of a graph: its own tensors, workspaces of its kernels, and arguments that are bound already.
+//! The memory of launches of a graph: its own tensors, workspaces of its kernels, and kernels that are dispatched already.
 //!
 //! Launches that follow each other in a stream share an instance. Launches that may overlap have one each.
 
 use super::accounts::{Accounts, Claim};
-use super::code::{Bound, GraphCode};
+use super::code::GraphCode;
+use super::dispatched::Dispatched;
 use super::memory::TensorRange;
 use super::tensors::{POISON, TensorInfo, TensorTable, claim, placed, released};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use super::workspaces::Workspaces;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use wsp_backend::Recording;
-use wsp_core::tg::MemLocation;
 use wsp_diag::Diagnostic;
-use wsp_memory::{EarlyLoads, Stored};
+use wsp_memory::Stored;
 use wsp_ordered::OrderedMap;
 
 /// Bytes of a workspace that a run which records nothing else does not tell apart: what is known of it is forgotten for each kernel.
 const LINE: usize = 64;
+
+/// Numbers of instances.
+static NEXT: AtomicU64 = AtomicU64::new(0);
 
 /// Memory for launches of a graph that run one after another.
 #[derive(Debug)]
@@ -26,11 +30,11 @@ pub(crate) struct Instance {
     device: u32,
     /// The state of the unit's memory that it was made for.
     epoch: u64,
-    /// Bytes of a workspace that the record does not tell apart.
-    workspace_unit: usize,
-    /// Arguments of kernels that are the same for every launch.
-    pub(crate) bound: Vec<OnceLock<Arc<Bound>>>,
-    workspaces: Mutex<Workspaces>,
+    /// What kernels were dispatched with, by kernel, where it is the same for every launch.
+    pub(crate) kept: Vec<OnceLock<Arc<Dispatched>>>,
+    pub(crate) workspaces: Arc<Workspaces>,
+    /// What no other has.
+    number: u64,
 }
 
 #[derive(Debug)]
@@ -39,13 +43,6 @@ struct Cell {
     /// What it is entered as; none for a tensor of the unit.
     claim: Option<Claim>,
     released: AtomicBool,
-}
-
-#[derive(Debug, Default)]
-struct Workspaces {
-    /// By size: those that no kernel has.
-    free: OrderedMap<u64, Vec<TensorRange>>,
-    claims: Vec<Claim>,
 }
 
 impl Instance {
@@ -93,17 +90,27 @@ impl Instance {
             accounts: Arc::clone(accounts),
             device,
             epoch,
-            workspace_unit: match table.recording {
-                Recording::On => 1,
-                Recording::Off => LINE,
-            },
-            bound: code.plan.kernels.iter().map(|_| OnceLock::new()).collect(),
-            workspaces: Mutex::default(),
+            kept: code.plan.kernels.iter().map(|_| OnceLock::new()).collect(),
+            workspaces: Workspaces::new(
+                accounts,
+                device,
+                match table.recording {
+                    Recording::On => 1,
+                    Recording::Off => LINE,
+                },
+            ),
+            // Relaxed: only that no two are the same matters.
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
         })
     }
 
     pub(crate) fn device(&self) -> u32 {
         self.device
+    }
+
+    /// A number that no other instance has.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
     }
 
     pub(crate) fn epoch(&self) -> u64 {
@@ -164,38 +171,6 @@ impl Instance {
         cell.claim.as_ref().map(|_| &cell.range)
     }
 
-    /// A workspace of so many bytes, to be given back.
-    ///
-    /// # Errors
-    /// There is no memory.
-    pub(crate) fn take_workspace(&self, bytes: u64, kernel: &str) -> Result<TensorRange, Box<Diagnostic>> {
-        let mut workspaces = self.workspaces.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(range) = workspaces.free.get_mut(&bytes).and_then(Vec::pop) {
-            if let Some(stored) = range.stored() {
-                stored.forget();
-            }
-            return Ok(range);
-        }
-        let claim =
-            Claim { who: format!("the workspace of kernel `{kernel}`"), bytes, location: MemLocation::Gm };
-        self.account().reserve(std::slice::from_ref(&claim))?;
-        let alignment = wsp_core::tg::DEFAULT_ALIGNMENT;
-        let range = TensorRange::zeros(bytes, alignment);
-        let range = range.and_then(|range| range.recorded(self.workspace_unit, EarlyLoads::Refused));
-        let range = range.ok_or_else(|| {
-            self.account().release(std::slice::from_ref(&claim));
-            self.account().refused_by_machine(&claim)
-        })?;
-        workspaces.claims.push(claim);
-        Ok(range)
-    }
-
-    /// Takes a workspace back.
-    pub(crate) fn put_workspace(&self, range: TensorRange) {
-        let mut workspaces = self.workspaces.lock().unwrap_or_else(PoisonError::into_inner);
-        workspaces.free.entry(range.bytes()).or_default().push(range);
-    }
-
     fn account(&self) -> &Accounts {
         &self.accounts[self.device as usize]
     }
@@ -206,7 +181,5 @@ impl Drop for Instance {
         let held = self.cells.iter().filter(|cell| !cell.released.load(Ordering::Relaxed));
         let claims: Vec<Claim> = held.filter_map(|cell| cell.claim.clone()).collect();
         self.account().release(&claims);
-        let workspaces = self.workspaces.get_mut().unwrap_or_else(PoisonError::into_inner);
-        self.accounts[self.device as usize].release(&workspaces.claims);
     }
 }

@@ -15,6 +15,7 @@ mod code;
 pub(crate) mod codes;
 mod cx;
 mod cycles;
+mod dispatched;
 mod fault;
 mod faults;
 mod first_reads;
@@ -56,6 +57,7 @@ mod touches;
 mod unit_check;
 mod values;
 mod watch;
+mod workspaces;
 
 pub(crate) use build::CheckedUnit;
 pub use cx::{BoundArg, TgCx};

@@ -1,10 +1,11 @@
 //! A graph that is bound once and run any number of times on the calling thread.
 
-use super::binding::{Block, Part, bind, bind_arg, kernel_fault, run_block};
+use super::binding::{Block, bind, bind_arg, kernel_fault, run_block};
 use super::bodies::{evaluate, run_item};
 use super::code::GraphCode;
 use super::codes;
 use super::cx::{BoundArg, TgCx};
+use super::dispatched::Part;
 use super::fault::{TgFault, cancelled};
 use super::faults;
 use super::instance::Instance;
@@ -17,6 +18,7 @@ use super::session::Session;
 use super::shared::Shared;
 use super::snapshot::Paused;
 use super::values::Values;
+use super::workspaces::Workspace;
 use std::sync::Arc;
 use wsp_core::tg::image::NodeKind;
 use wsp_core::tg::machine::{Fault, Scalars};
@@ -54,6 +56,8 @@ struct LocalRun<'s> {
     args: Vec<BoundArg>,
     /// Entries with their arguments, and kernels with a workspace, by place of the kernel.
     parts: OrderedMap<u32, Part>,
+    /// What all kernels with a workspace have in turn.
+    workspace: Option<Workspace>,
     /// Kernels whose arguments the iteration changes.
     changing: Vec<u32>,
     /// Which iteration the arguments are of.
@@ -97,6 +101,7 @@ impl Session {
             args: Vec::with_capacity(code.plan.binds.len()),
             parts: OrderedMap::new(),
             changing: Vec::new(),
+            workspace: None,
             bound_for: None,
             bindings: Bindings::default(),
             releases: !code.plan.frees.is_empty(),
@@ -152,13 +157,13 @@ impl LocalRun<'_> {
     fn bind_all(&mut self) -> Result<(), Box<Diagnostic>> {
         let code = self.code;
         let largest = code.plan.defs.iter().max_by_key(|def| def.workspace).filter(|def| def.workspace != 0);
-        let workspace = match largest {
-            Some(def) => Some(self.instance.take_workspace(def.workspace, &def.name)?),
+        self.workspace = match largest {
+            Some(def) => Some(self.instance.workspaces.take(def.workspace, &def.name)?),
             None => None,
         };
         for (item, kernel) in code.plan.kernels.iter().enumerate() {
             let (item, def) = (item as u32, &code.plan.defs[kernel.def as usize]);
-            let of = workspace.as_ref().and_then(|range| range.part(0, def.workspace));
+            let of = self.workspace.as_ref().and_then(|of| of.range.part(0, def.workspace));
             let own = of.filter(|_| def.workspace != 0);
             let when = code.whens[item as usize];
             let first_arg = self.args.len() as u32;
