@@ -128,8 +128,8 @@ fn chain<'d, 'n>(deadlock: &'d Deadlock<'n>) -> (Vec<&'d Waiting<'n>>, bool) {
 
 /// A process that has ended and is waited for.
 fn ended<'n>(deadlock: &Deadlock<'n>, waiting: &Waiting<'n>) -> Option<&'n str> {
-    let others = waiting.channels.iter().filter_map(|channel| channel.other);
-    others.into_iter().find(|other| deadlock.ended.contains(other))
+    let mut others = waiting.channels.iter().filter_map(|channel| channel.other);
+    others.find(|other| deadlock.ended.contains(other))
 }
 
 /// Names the full channel of the smallest depth in a circle; without a circle, what the last of a chain waits for in vain.

@@ -120,7 +120,7 @@ impl<'t> Parser<'t> {
     fn at_misspelt_channel(&self) -> bool {
         let is_declaration = self.peek(1).kind == Tok::Ident && self.peek(2).kind == Tok::LBracket;
         let word = self.word().filter(|word| is_declaration && !STATEMENTS.contains(word));
-        word.is_some_and(|word| did_you_mean(word, ["channel"].into_iter()).is_some())
+        word.is_some_and(|word| did_you_mean(word, ["channel"]).is_some())
     }
 
     fn statement(&mut self) -> Parsed<Node> {
