@@ -145,6 +145,37 @@ def build(hidden: int = 256, heads: int = 8, kv_heads: int = 4, dim: int = 32, f
     return layer(hidden=hidden, heads=heads, kv_heads=kv_heads, dim=dim, half=dim // 2, ffn=ffn)
 
 
+SHARDS = {
+    "wq": ("x", "replicate"),
+    "wk": ("y", "replicate"),
+    "wv": ("y", "replicate"),
+    "q": ("replicate", "x"),
+    "k": ("replicate", "y"),
+    "v": ("replicate", "y"),
+    "attended": ("replicate", "x"),
+    "wo": ("y", "replicate"),
+    "middle": ("replicate", "y"),
+    "w_gate": ("x", "replicate"),
+    "w_up": ("x", "replicate"),
+    "gated": ("replicate", "x"),
+    "w_down": ("y", "replicate"),
+    "y": ("replicate", "y"),
+}
+
+
+def sharded(workload: Workload) -> Workload:
+    """The layer over a grid of 2 rows of 4 tiles: heads of queries along `x`, those of keys and values along `y`,
+    weights as what is computed with them. Where a sum goes along columns of several tiles, they are gathered first:
+    no sum is split.
+    """
+    workload = workload.spatial_map(grid=(4, 2))
+    for tensor, dims in SHARDS.items():
+        workload = workload.layout(tensor, dims)
+    for tensor in ("attended", "middle", "gated"):
+        workload = workload.relayout(tensor, ("replicate", "replicate"))
+    return workload
+
+
 def make(
     seq: int,
     hidden: int = 256,

@@ -204,6 +204,14 @@ def test_example_agrees_with_its_reference_and_is_the_same_in_parallel(case: Cas
     assert module.error(first, **case.error) <= case.allowed
 
 
+def test_a_layer_over_a_grid_of_tiles_has_the_bits_of_one_without() -> None:
+    module = example("llama_layer")
+    whole, parts = module.make(130), module.make(130)
+    module.build().compile(num_threads=2).execute(**whole)
+    module.sharded(module.build()).compile(num_threads=3).execute(**parts)
+    assert outputs(whole) == outputs(parts)
+
+
 MAINS: dict[str, float] = {
     "rmsnorm": rmsnorm(1000, 1500).allowed,
     "flash_attention": flash_attention(500, 700, True).allowed,

@@ -442,7 +442,8 @@ fn run_options(options: &Options) -> RunOptions {
 
 /// Names of the schedules and what the target does with each of their statements.
 fn schedule(plan: &LoweredPlan) -> (Option<String>, Vec<String>) {
-    let names: Vec<&str> = plan.stages.iter().filter_map(|s| s.schedule.name.as_deref()).collect();
+    let mut names: Vec<&str> = plan.stages.iter().filter_map(|s| s.schedule.name.as_deref()).collect();
+    names.dedup();
     let lines = plan.stages.iter().flat_map(|s| s.schedule.lines.iter().cloned()).collect();
     ((!names.is_empty()).then(|| names.join(", ")), lines)
 }

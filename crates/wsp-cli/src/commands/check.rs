@@ -1,10 +1,10 @@
 //! `wsp check`: diagnostics only.
 
 use super::kind::{ALL_THAT_RUN, Kind, wrong_kind};
-use super::workload::Checked;
-use super::{Outcome, Session, Warnings, empty, kernels, options, unit, workload};
+use super::workload::{Checked, LAYOUTS, layouts_undecided};
+use super::{Outcome, Session, Warnings, data, empty, kernels, options, unit, workload};
 use crate::args::CheckArgs;
-use crate::engine;
+use crate::engine::{self, Loaded, Options};
 use pto_wsp::registry;
 use std::path::Path;
 use std::sync::Arc;
@@ -123,6 +123,40 @@ fn planned(
     }
     if module.entry.is_some() {
         engine::check_defaults(module)?;
+        layouts(session, module)?;
     }
     Ok(())
+}
+
+/// What tasks make of the layouts of their schedules, with the sizes that parameters have by default.
+fn layouts(session: &Session, module: &Module) -> Result<(), Vec<Diagnostic>> {
+    if module.schedules.iter().all(|schedule| schedule.layouts.is_empty()) {
+        return Ok(());
+    }
+    let Some(arrays) = data::made_up(module) else {
+        session.warn(&[layouts_undecided()]);
+        return Ok(());
+    };
+    let loaded = Loaded { module: module.clone(), arrays };
+    let mut found: Vec<Diagnostic> = Vec::new();
+    let mut plan = |schedule: Option<String>| {
+        let planned = engine::plan(&loaded, &Options { schedule, ..Options::default() });
+        let (applied, faults) = match planned {
+            Ok(report) => (report.schedule.unwrap_or_default(), Vec::new()),
+            Err(faults) => (String::new(), faults),
+        };
+        for fault in faults {
+            if LAYOUTS.contains(&fault.code) && !found.contains(&fault) {
+                found.push(fault);
+            }
+        }
+        applied
+    };
+    let applied = plan(None);
+    for schedule in module.schedules.iter().filter(|schedule| !schedule.layouts.is_empty()) {
+        if applied.split(", ").all(|name| name != schedule.name) {
+            plan(Some(schedule.name.clone()));
+        }
+    }
+    if found.is_empty() { Ok(()) } else { Err(found) }
 }

@@ -9,8 +9,8 @@ use crate::report::Sources;
 use pto_wsp::codes;
 use wsp_backend::KvLayout;
 use wsp_check::generate::{
-    Names, Pairs, Spec, can_make, check_dtype, extents_asked, extents_of, generate, generate_tensors,
-    unsolved,
+    DEFAULT_SEED, Names, Origin, Pairs, Spec, can_make, check_dtype, extents_asked, extents_of, generate,
+    generate_tensors, unsolved,
 };
 use wsp_check::reference::{RAGGED_PREFILL, role};
 use wsp_core::TensorId;
@@ -126,6 +126,17 @@ pub(super) fn load(
     let data = Data::made(arrays, layout, args.seed());
     args.check_made(&data.made)?;
     Ok(data)
+}
+
+/// The arrays that a program reads, made up with the sizes that its parameters have by default; none for one that takes a paged cache.
+pub(super) fn made_up(module: &Module) -> Option<Arrays> {
+    if takes_cache(module) {
+        return None;
+    }
+    let inputs = engine::inputs(module).ok()?;
+    let origin = Origin::of(DEFAULT_SEED);
+    let none = OrderedMap::new();
+    generate_tensors(module, &Pairs::default(), &[], &none, origin, &|id| inputs.contains(&id)).ok()
 }
 
 /// The arrays that are given, and those beside them that are to be made up.

@@ -8,6 +8,7 @@ mod source;
 
 pub(super) use arrays::{Given, Purpose as ArraysFor, read as read_arrays};
 pub(super) use bytes::{bytes, program_bytes, unit};
+pub(super) use dry::{LAYOUTS, layouts_undecided};
 pub(super) use run::{SIMULATED_TASK_BYTES, planned, run, steals};
 pub(super) use source::Source;
 
@@ -130,6 +131,19 @@ fn used_files(user: &Path, source: &Source) -> Vec<PathBuf> {
     source.module.uses.iter().map(|used| used_file(user, used)).collect()
 }
 
+/// What is wrong with order, layouts and costs of tasks, over arrays that are made up.
+fn of_tasks(source: &Source, plans: &[WorkloadPlan]) -> Vec<Diagnostic> {
+    let asked: Vec<&WorkloadPlan> = plans.iter().filter(|plan| dry::asks_order(plan)).collect();
+    let arrays = asked.first().and_then(|plan| arrays::made_up(source, plan));
+    let has_layouts = |plan: &WorkloadPlan| !plan.schedule.policy.layouts.is_empty();
+    let is_followed =
+        asked.iter().copied().any(has_layouts) && (source.library.is_none() || arrays.is_some());
+    let is_open = plans.iter().any(has_layouts) && !is_followed;
+    let arrays = arrays.unwrap_or_default();
+    let found = asked.into_iter().flat_map(|plan| dry::check_order(plan, &arrays));
+    is_open.then(dry::layouts_undecided).into_iter().chain(found).collect()
+}
+
 /// What is wrong with a workload with these values: with itself, its kernels, each of its schedules, and, where every value
 /// is known, with its tasks. A workload that a cache knows to be right is not looked at again.
 pub(super) fn check(
@@ -178,9 +192,7 @@ pub(super) fn check(
         found.extend(pipelines.iter().flat_map(|flow| flow.faults(&source.module)));
     }
     if !found.iter().any(Diagnostic::is_error) {
-        let ordered: Vec<&WorkloadPlan> = plans.iter().filter(|plan| dry::asks_order(plan)).collect();
-        let arrays = ordered.first().and_then(|plan| arrays::made_up(&source, plan)).unwrap_or_default();
-        found.extend(ordered.into_iter().flat_map(|plan| dry::check_order(plan, &arrays)));
+        found.extend(of_tasks(&source, &plans));
     }
     found.extend(pipelines.iter().flat_map(|flow| flow.left(&source.module)));
     // Schedules share faults of the kernels.

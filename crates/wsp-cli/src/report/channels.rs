@@ -27,14 +27,17 @@ impl Channels {
 
     fn line(&self, channel: &Channel) -> String {
         let Channel { name, ends: [from, to], figures: of, .. } = channel;
-        let waits = |end: &str, waited| format!("{end} waited {}", span(self.0, waited));
+        let waits = |end: &str, waited, does| match end {
+            "" => format!("no process {does}"),
+            end => format!("{end} waited {}", span(self.0, waited)),
+        };
         let tokens = counted(of.tokens, "token");
         format!(
             "{name} {tokens}, fullest {} of {}, {}, {}",
             of.fullest,
             of.depth,
-            waits(from, of.sender_waited),
-            waits(to, of.receiver_waited)
+            waits(from, of.sender_waited, "sends"),
+            waits(to, of.receiver_waited, "consumes")
         )
     }
 

@@ -43,14 +43,16 @@ const LAYER: [&str; 8] = ["--set", "seq=150", "--set", "hidden=256", "--set", "h
 #[test]
 fn a_llama_layer_over_a_grid_of_tiles_has_the_bits_of_one_without() {
     let folder = tempfile::tempdir().unwrap();
-    let layer = "examples/llama_layer/layer.wsp";
-    let ways = [&["--threads", "2"][..], &["--threads", "1", "--schedule", "sharded"]];
-    let more =
-        [&["--threads", "3", "--schedule", "sharded"][..], &["--threads", "8", "--schedule", "sharded"]];
+    let [layer, program] = ["examples/llama_layer/layer.wsp", "examples/llama_layer/layer.pto"];
+    let ways = [
+        (layer, &["--threads", "2"][..]),
+        (layer, &["--threads", "1", "--schedule", "sharded"]),
+        (layer, &["--threads", "8", "--schedule", "sharded"]),
+        (program, &["--threads", "3", "--schedule", "Sharded"]),
+    ];
     let results: Vec<Vec<u8>> = ways
         .into_iter()
-        .chain(more)
-        .map(|way| {
+        .map(|(layer, way)| {
             let out = folder.path().join("out.npz").display().to_string();
             let text = run(&[&["run", layer, "--outputs", &out][..], &LAYER, way].concat());
             assert!(text.contains("`y` ok"), "{way:?}\n{text}");
@@ -91,7 +93,26 @@ fn a_llama_layer_that_reads_parts_of_sums_is_refused_where_it_does() {
         assert_eq!(code, 1, "{err}");
         assert!(err.contains("WSP0430") && err.contains(&format!("in kernel `{place}`")), "{err}");
         assert!(err.contains(&format!("write `relayout({tensor}, [replicate, replicate]);`")), "{err}");
+        // So is the file when it is checked.
+        let (code, _, told) = command::run(&["check", file.to_str().unwrap()]);
+        assert!(code == 1 && told.contains(&format!("in kernel `{place}`")), "{told}");
     }
+}
+
+#[test]
+fn a_check_of_a_program_follows_the_layouts_of_each_schedule() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = std::fs::read_to_string(command::root().join("examples/llama_layer/layer.pto")).unwrap();
+    let file = folder.path().join("layer.pto");
+    let mut check = |text: &str| {
+        std::fs::write(&file, text).unwrap();
+        command::run(&["check", file.to_str().unwrap()])
+    };
+    assert_eq!(check(&text).0, 0);
+    let line = "    PTO_RELAYOUT(gated, PTO_REPLICATE, PTO_REPLICATE)\n";
+    assert!(text.contains(line));
+    let (code, _, err) = check(&text.replace(line, ""));
+    assert!(code == 1 && err.contains("WSP0430") && err.contains("in kernel `project_down`"), "{err}");
 }
 
 #[test]

@@ -180,3 +180,19 @@ fn what_advice_shows_is_read_and_names_that_are_meant_are_right() {
     assert!(failures.is_empty(), "{failures:#?}");
     assert!(count >= 150, "only {count} pieces of text");
 }
+
+#[test]
+fn uses_of_a_misspelt_channel_are_no_errors_of_their_own() {
+    for head in ["chanel c[2];", "Channel c[2];", "channels c[4][2];", "channel c 2;", "chanel c[oops];"] {
+        let of = if head.contains("[4]") { "c[1]" } else { "c" };
+        let source = format!(
+            "workload main {{ {head} pipeline {{ process p {{ send {of} as s {{ }} }} process q {{ consume {of} as s {{ }} }} }} }}"
+        );
+        let (_, found) = text::parse("w.wsp", &source, &mut SourceMap::default());
+        let errors: Vec<&Diagnostic> = found.iter().filter(|found| found.is_error()).collect();
+        let most = if head.contains("oops") { 2 } else { 1 };
+        assert!(errors.len() == most, "{head}: {errors:#?}");
+        let is_spelt = head.starts_with("channel ");
+        assert!(is_spelt || errors[0].help == ["did you mean `channel`?"], "{head}: {errors:#?}");
+    }
+}

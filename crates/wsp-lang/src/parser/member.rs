@@ -233,6 +233,11 @@ impl Parser<'_> {
     }
 
     fn grid(&mut self, form: &'static Form) -> Parsed<Grid> {
+        if matches!(self.tok(), Tok::LParen | Tok::RParen) {
+            let help = format!("write `{}`", form.usage);
+            let fault = self.expected(codes::EXPECTED_TOKEN, "the number of tiles of a row");
+            return Err(self.report(fault.help(help)));
+        }
         let x = self.workers("the number of tiles of a row")?;
         self.form_comma(form, "the number of rows")?;
         Ok(Grid { x, y: self.workers("the number of rows")? })
@@ -269,14 +274,7 @@ impl Parser<'_> {
     }
 
     fn workers(&mut self, what: &str) -> Parsed<u32> {
-        let start = self.span();
-        let count = self.count(what)?;
-        if count <= MAX_THREADS {
-            return Ok(count);
-        }
-        let diagnostic = Diagnostic::error(codes::BAD_COUNT, format!("{what} is {count}"))
-            .at(self.span_from(start), format!("the largest is {MAX_THREADS}"));
-        Err(self.report(diagnostic))
+        self.count_to(what, MAX_THREADS)
     }
 
     fn affinity_policy(&mut self) -> Parsed<AffinityPolicy> {
@@ -355,18 +353,28 @@ impl Parser<'_> {
 
     /// An integer literal from 1 on.
     fn count(&mut self, what: &str) -> Parsed<u32> {
+        self.count_to(what, u32::MAX)
+    }
+
+    fn count_to(&mut self, what: &str, most: u32) -> Parsed<u32> {
         let expr = self.expr()?;
-        if let ExprKind::Int(lit) = expr.kind
-            && let Ok(value) = u32::try_from(lit.value)
-            && value > 0
-        {
-            return Ok(value);
-        }
-        let diagnostic =
-            Diagnostic::error(codes::BAD_COUNT, format!("{what} is an integer literal from 1 on"))
+        let literal = if let ExprKind::Int(lit) = expr.kind {
+            Some(lit.value).filter(|value| *value > 0)
+        } else {
+            None
+        };
+        let fault = match literal.map(u32::try_from) {
+            Some(Ok(value)) if (1..=most).contains(&value) => return Ok(value),
+            Some(_) => {
+                let value = literal.unwrap_or_default();
+                Diagnostic::error(codes::BAD_COUNT, format!("{what} is {value}"))
+                    .at(expr.span, format!("the largest is {most}"))
+            }
+            None => Diagnostic::error(codes::BAD_COUNT, format!("{what} is an integer literal from 1 on"))
                 .at(expr.span, "not such a literal")
-                .note(format!("the largest is {}", u32::MAX));
-        Err(self.report(diagnostic))
+                .note(format!("the largest is {most}")),
+        };
+        Err(self.report(fault.help(format!("write a number from 1 to {most}"))))
     }
 
     pub(super) fn graph(&mut self, form: &'static Form) -> Parsed<Graph> {

@@ -3,7 +3,7 @@
 use super::Sema;
 use super::body::{Body, BodyKind};
 use super::codes;
-use super::names::with_suggestion;
+use super::names::{quoted, with_suggestion};
 use crate::ast::{self, Said, ScheduleMember};
 use wsp_core::policy::{AxisPolicy, LaunchPolicy, LayoutDim};
 use wsp_core::{ScheduleId, SpaceId};
@@ -99,7 +99,15 @@ impl Sema<'_> {
             let near = self.suggest(tensor.as_str(), self.module.tensors.iter().map(|t| t.name.as_str()));
             let message = format!("there is no tensor `{}`", layout.tensor);
             let fault = Diagnostic::error(codes::BAD_LAYOUT, message).at(tensor.span, "unknown tensor");
-            self.fail(with_suggestion(fault, near));
+            let known: Vec<&str> = self.module.tensors.iter().map(|t| t.name.as_str()).collect();
+            let fault = match near {
+                None if known.is_empty() => {
+                    fault.help(format!("declare it: `PTO_SHAPE({}, …)`", layout.tensor))
+                }
+                None => fault.help(format!("the tensors are {}", quoted(&known))),
+                near => with_suggestion(fault, near),
+            };
+            self.fail(fault);
             return;
         };
         if let Some((message, help)) = layout.fault(known.rank()) {

@@ -18,6 +18,7 @@ use std::cell::Cell;
 use wsp_core::{ChannelId, WorkloadId};
 use wsp_diag::{Diagnostic, Severity, Span};
 use wsp_ir::workload::text::print_expr;
+use wsp_ir::workload::verify::CHANNEL;
 use wsp_ir::workload::{Block, IntExpr, NodeKind, Process, Workload, WorkloadModule, each_node};
 use wsp_ordered::OrderedMap;
 
@@ -31,6 +32,8 @@ pub struct Flow {
     pub pipelines: Vec<PipelineFlow>,
     /// Whether they come to their end.
     pub verdict: Verdict,
+    /// Depths whose search was given up, as it takes too many transfers: `at least`, `throughput`.
+    pub given_up: Vec<&'static str>,
 }
 
 /// A pipeline.
@@ -89,7 +92,8 @@ pub fn flow(module: &WorkloadModule, set: &[(String, ParamValue)]) -> Option<Flo
         return None;
     }
     let skeleton = skeleton::skeleton(module, set);
-    let mut found = Flow { pipelines: pipelines(&skeleton.module, entry), verdict: Verdict::Ends };
+    let mut found =
+        Flow { pipelines: pipelines(&skeleton.module, entry), verdict: Verdict::Ends, given_up: Vec::new() };
     for pipeline in &mut found.pipelines {
         let own = skeleton.within.iter().find(|(span, _)| *span == pipeline.span);
         pipeline.undecided = own.map(|(_, undecided)| undecided.clone());
@@ -99,7 +103,8 @@ pub fn flow(module: &WorkloadModule, set: &[(String, ParamValue)]) -> Option<Flo
         Ok(bindings) => bindings,
         Err(mut faults) => {
             // Others may come of values that stand for those that are not known.
-            faults.retain(|fault| fault.code == codes::CHANNEL_DEPTH);
+            let is_whole = skeleton.undecided.is_none() && skeleton.within.is_empty();
+            faults.retain(|fault| fault.code == codes::CHANNEL_DEPTH || is_whole && fault.code == CHANNEL);
             found.verdict = Verdict::Refused(faults);
             return Some(found);
         }
@@ -127,12 +132,16 @@ pub fn flow(module: &WorkloadModule, set: &[(String, ParamValue)]) -> Option<Flo
     let ended = all_end || found.undecided_within();
     let is_determinate = is_determinate(&reduced);
     let least = if is_determinate { least::depths(&reduced, &bindings, &looks) } else { None };
+    let is_spent = |depths: &Option<_>| depths.is_none() && looks.get() == 0;
+    found.given_up.extend((is_determinate && is_spent(&least)).then_some("at least"));
     // What tasks cost is known where everything is.
     let throughput = (all_end && is_determinate && !skeleton::costs_by_slot(module)).then(|| {
         let module = skeleton::without_regions(module);
         let bindings = bind(&module, set, &OrderedMap::new()).ok()?;
         least::throughput(&module, &bindings, &counts, &looks)
     });
+    let timed = throughput.as_ref().filter(|depths| is_spent(depths) && skeleton::has_costs(module));
+    found.given_up.extend(timed.map(|_| "throughput"));
     let throughput = throughput.flatten();
     for pipeline in found.pipelines.iter_mut().filter(|pipeline| pipeline.undecided.is_none()) {
         for channel in &mut pipeline.channels {
@@ -218,6 +227,10 @@ impl Flow {
             lines.push(format!("pipeline in line {} of `{}`{says}", line(pipeline.span), workload.name));
             lines.extend(pipeline.channels.iter().map(|channel| channel.line(module, workload)));
         }
+        let most = LOOKS * 1024;
+        let given_up =
+            |of: &&str| format!("depths `{of}` are not known: their search takes more than {most} transfers");
+        lines.extend(self.given_up.iter().map(given_up));
         lines
     }
 }

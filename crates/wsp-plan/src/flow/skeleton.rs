@@ -99,6 +99,19 @@ pub(super) fn costs_by_slot(module: &WorkloadModule) -> bool {
     found
 }
 
+/// Whether every kernel that is called has a cost.
+pub(super) fn has_costs(module: &WorkloadModule) -> bool {
+    let mut all = true;
+    for workload in &module.workloads {
+        wsp_ir::workload::each_node(&workload.body, &mut |node| {
+            if let NodeKind::Task(task) = &node.kind {
+                all &= module.kernels[usize::from(task.kernel.0)].cost.is_some();
+            }
+        });
+    }
+    all
+}
+
 /// The module with tasks that access all of their tensors: whatever the depths are, slots are within bounds.
 pub(super) fn without_regions(module: &WorkloadModule) -> WorkloadModule {
     fn widen(block: &mut Block) {

@@ -8,7 +8,7 @@ use wsp_ir::workload::verify::LAYOUT;
 use wsp_ir::workload::{
     Access, AccessMode, ArgValue, Layout, NodeKind, SchedulePolicy, Task, WorkloadModule, each_node,
 };
-use wsp_ir::{Module, dim_text};
+use wsp_ir::{Module, Storage, dim_text};
 
 /// Refuses pending sums that tasks of declared kernels or the caller of a run read. What only adds to them (`inout`) adds to the part of its tile.
 pub(crate) fn check_arguments(module: &WorkloadModule, policy: &SchedulePolicy) -> Vec<Diagnostic> {
@@ -26,8 +26,9 @@ pub(crate) fn check_arguments(module: &WorkloadModule, policy: &SchedulePolicy) 
             }
         });
     }
-    // What no task reads is a result of the run.
-    for layout in pending {
+    // What no task reads is a result of the run; tensors of a used file are looked at where the file is known.
+    let own = |layout: &&Layout| module.tensors.iter().any(|tensor| tensor.name == layout.tensor);
+    for layout in pending.into_iter().filter(own) {
         let name = pending_message(&layout.tensor, layout.pending[0]);
         if found.iter().all(|fault: &Diagnostic| fault.message != name) {
             found.push(refused(layout, layout.span, "its caller reads it"));
@@ -63,7 +64,7 @@ fn pending_arguments(module: &WorkloadModule, task: &Task, pending: &[&Layout]) 
     read.filter_map(fault).collect()
 }
 
-/// Refuses layouts of tensors that neither the workload nor its used file has, or of another rank.
+/// Refuses layouts of tensors that neither the workload nor its used file has, or of another rank, and pending sums that the caller of a run reads.
 pub(crate) fn check_names(
     module: &WorkloadModule,
     policy: &SchedulePolicy,
@@ -76,8 +77,12 @@ pub(crate) fn check_names(
             let known: Vec<&str> = library.tensors.iter().map(|tensor| &*tensor.name).collect();
             return Some(layout.unknown(LAYOUT, layout.span, &known));
         };
-        let (message, help) = layout.fault(tensor.rank())?;
-        Some(Diagnostic::error(LAYOUT, message).at(layout.span, "its layout").help(help))
+        if let Some((message, help)) = layout.fault(tensor.rank()) {
+            return Some(Diagnostic::error(LAYOUT, message).at(layout.span, "its layout").help(help));
+        }
+        let is_added_up = policy.relayouts.iter().any(|of| of.tensor == layout.tensor);
+        let is_read = tensor.storage == Storage::Launch && !layout.pending.is_empty() && !is_added_up;
+        is_read.then(|| refused(layout, layout.span, "its caller reads it"))
     };
     policy.layouts.iter().chain(&policy.relayouts).filter(own).filter_map(wrong).collect()
 }

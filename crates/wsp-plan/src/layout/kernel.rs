@@ -21,6 +21,8 @@ pub(super) struct Seen {
     pub(super) dims: [LayoutDim; MAX_RANK],
     /// Where it is read: its pending sums.
     pub(super) pending: AxisSet,
+    /// The axes over which other tasks reach other parts of it, on other tiles.
+    pub(super) parts: AxisSet,
 }
 
 impl Seen {
@@ -37,6 +39,9 @@ pub(super) trait Reached {
 
     /// Where it is stored.
     fn stored(&self, tensor: TensorId) -> Option<Seen>;
+
+    /// The axes along which the tile of the task follows from the parts that it reaches.
+    fn along(&self) -> AxisSet;
 }
 
 /// Sums of a tensor that a store of a kernel leaves pending, or none.
@@ -270,7 +275,12 @@ impl Walk<'_> {
             }
             // Zeros are parts of every sum.
             TileOp::Store { src, .. } if tiles[src.index()].is_none() => {}
-            TileOp::Store { tensor, src, at, .. } => self.store(*tensor, &got(tiles, *src), at, span)?,
+            TileOp::Store { tensor, src, at, add, .. } => {
+                // Tasks on other tiles add to it, too: each tile has what its own tasks add.
+                let there = self.reached.stored(*tensor).unwrap_or_default().parts;
+                let added = if *add { self.reached.along().without(there) } else { AxisSet::default() };
+                self.store(*tensor, &got(tiles, *src), at, (span, added))?;
+            }
             TileOp::Fill { dst, value, .. } => {
                 tiles[dst.index()] = if is_zero(value) { None } else { Some(Tile::default()) };
             }
@@ -380,7 +390,14 @@ impl Walk<'_> {
         Tile { rows, cols, turns, of, ..Tile::default() }
     }
 
-    fn store(&mut self, tensor: TensorId, tile: &Tile, at: &Place, span: Span) -> Checked<()> {
+    /// Stores a tile; sums over `added` are left in parts, as tasks of other tiles add to the tensor.
+    fn store(
+        &mut self,
+        tensor: TensorId,
+        tile: &Tile,
+        at: &Place,
+        (span, added): (Span, AxisSet),
+    ) -> Checked<()> {
         self.stored.extend((!self.stored.contains(&tensor)).then_some(tensor));
         if let Some(seen) = self.reached.stored(tensor) {
             let dim = |dim: Option<u8>| dim.map_or(LayoutDim::Replicate, |dim| seen.dims[usize::from(dim)]);
@@ -413,6 +430,7 @@ impl Walk<'_> {
         };
         let pending = tile.pending.with(AXES.into_iter().filter(astray).collect());
         let source = pending.axes().next().and_then(|axis| self.source(tile.pending, axis));
+        let pending = pending.with(added);
         let left = Left { tensor, pending, split: source.map_or(span, |(split, _)| split) };
         if !self.left.contains(&left) {
             self.left.push(left);

@@ -179,6 +179,9 @@ impl TileMap {
             if first < last {
                 seen.dims[dim] = *lies;
             }
+            if let Some(axis) = lies.axis().filter(|_| first <= last && part < layout.shape[dim]) {
+                seen.parts = seen.parts.with(AxisSet::of(axis));
+            }
         }
         seen
     }

@@ -42,6 +42,11 @@ impl Reached for Ways {
     fn stored(&self, tensor: TensorId) -> Option<Seen> {
         self.of(tensor)?.2
     }
+
+    fn along(&self) -> AxisSet {
+        let seen = self.0.iter().flat_map(|(_, loaded, stored)| [loaded, stored]).flatten();
+        seen.fold(AxisSet::default(), |all, seen| all.with(seen.parts))
+    }
 }
 
 impl LayoutAnalyzer {

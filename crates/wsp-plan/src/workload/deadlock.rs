@@ -3,6 +3,7 @@
 use super::{codes, fault};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::StatementKind;
+use wsp_ordered::OrderedMap;
 
 /// A pipeline in which no process can go on.
 #[derive(Debug)]
@@ -74,48 +75,83 @@ pub(crate) fn diagnostic(deadlock: &Deadlock<'_>) -> Diagnostic {
     for process in &deadlock.ended {
         diagnostic = diagnostic.note(format!("`{process}` has ended"));
     }
-    let circle = circle(deadlock);
-    if let [first, rest @ ..] = &*circle {
-        let mut chain = format!("`{}` waits for", first.process);
-        rest.iter().for_each(|waiting| chain += &format!(" `{0}`, and `{0}` for", waiting.process));
-        diagnostic = diagnostic.note(format!("{chain} `{}`", first.process));
+    let (chain, is_circle) = chain(deadlock);
+    let ended = match &*chain {
+        _ if is_circle => None,
+        [.., last] => ended(deadlock, last),
+        [] => None,
+    };
+    let to = if is_circle { chain.first().map(|waiting| waiting.process) } else { ended };
+    if let ([first, rest @ ..], Some(to)) = (&*chain, to) {
+        let mut text = format!("`{}` waits for", first.process);
+        rest.iter().for_each(|waiting| text += &format!(" `{0}`, and `{0}` for", waiting.process));
+        let end = if is_circle { "" } else { ", which has ended" };
+        diagnostic = diagnostic.note(format!("{text} `{to}`{end}"));
     }
-    diagnostic.help(help(deadlock, &circle))
+    diagnostic.help(help(deadlock, &chain, is_circle))
 }
 
-/// Processes each of which waits for the next one, and the last for the first: from a process that waits for one channel on.
-fn circle<'d, 'n>(deadlock: &'d Deadlock<'n>) -> Vec<&'d Waiting<'n>> {
-    let next = |waiting: &Waiting<'n>| {
-        let [Full { other: Some(other), .. }] = &*waiting.channels else { return None };
-        deadlock.waiting.iter().find(|waiting| waiting.process == *other)
-    };
-    for start in &deadlock.waiting {
-        let (mut path, mut at) = (vec![start], start);
-        while let Some(after) = next(at) {
-            if let Some(from) = path.iter().position(|waiting| waiting.process == after.process) {
-                return path.split_off(from);
+/// Processes each of which waits for the next one: a circle where there is one, in which the last waits for the first (true); else those from the
+/// first process on.
+fn chain<'d, 'n>(deadlock: &'d Deadlock<'n>) -> (Vec<&'d Waiting<'n>>, bool) {
+    let all = &deadlock.waiting;
+    let places: OrderedMap<&str, usize> = all.iter().map(|waiting| waiting.process).zip(0..).collect();
+    let nexts: Vec<Vec<usize>> = all
+        .iter()
+        .map(|waiting| {
+            let others = waiting.channels.iter().filter_map(|channel| channel.other);
+            others.filter_map(|other| places.get(&other).copied()).collect()
+        })
+        .collect();
+    let mut seen = vec![false; all.len()];
+    for start in 0..all.len() {
+        // A process, and how many of those that it waits for were looked at.
+        let mut path = vec![(start, 0)];
+        while let Some((at, looked)) = path.last_mut() {
+            let Some(next) = nexts[*at].get(*looked).copied() else {
+                path.pop();
+                continue;
+            };
+            *looked += 1;
+            if let Some(from) = path.iter().position(|(on_path, _)| *on_path == next) {
+                return (path[from..].iter().map(|(at, _)| &all[*at]).collect(), true);
             }
-            path.push(after);
-            at = after;
+            if !std::mem::replace(&mut seen[next], true) {
+                path.push((next, 0));
+            }
         }
     }
-    Vec::new()
+    let next = |at: &usize| nexts[*at].first().copied();
+    let first = (!all.is_empty()).then_some(0);
+    (std::iter::successors(first, next).map(|at| &all[at]).collect(), false)
 }
 
-/// Names the full channel of the smallest depth in a circle, else the first.
-fn help(deadlock: &Deadlock<'_>, circle: &[&Waiting<'_>]) -> String {
+/// A process that has ended and is waited for.
+fn ended<'n>(deadlock: &Deadlock<'n>, waiting: &Waiting<'n>) -> Option<&'n str> {
+    let mut others = waiting.channels.iter().filter_map(|channel| channel.other);
+    others.find(|other| deadlock.ended.contains(other))
+}
+
+/// Names the full channel of the smallest depth in a circle; without a circle, what the last of a chain waits for in vain.
+fn help<'n>(deadlock: &Deadlock<'n>, chain: &[&Waiting<'n>], is_circle: bool) -> String {
     fn full<'d, 'n>(waiting: &'d Waiting<'n>) -> Option<&'d Full<'n>> {
         waiting.channels.first().filter(|_| waiting.want.sends())
     }
-    let least = circle.iter().copied().filter_map(full).min_by_key(|channel| channel.depth);
-    match least.or_else(|| deadlock.waiting.iter().find_map(full)) {
-        Some(Full { name, depth, .. }) => {
-            format!("declare `{name}` deeper than {depth}, or let a process consume before it sends")
-        }
-        None if deadlock.waiting.iter().any(|waiting| waiting.want == Want::Rest) => {
-            let rest = deadlock.waiting.iter().find(|waiting| waiting.want == Want::Rest);
-            let name = rest.and_then(|waiting| waiting.channels.first()).map_or("c", |channel| channel.name);
-            format!("close the channel behind the last `send`: `close {name};`")
+    let least = chain.iter().copied().filter_map(full).min_by_key(|channel| channel.depth);
+    let deepest = if is_circle { least } else { chain.last().copied().and_then(full) };
+    if let Some(Full { name, depth, .. }) = deepest {
+        return format!("declare `{name}` deeper than {depth}, or let a process consume before it sends");
+    }
+    let last = chain.last().filter(|last| !is_circle && last.want == Want::Rest);
+    let unclosed = last.and_then(|last| {
+        let is_ended =
+            |channel: &&Full<'n>| channel.other.is_some_and(|other| deadlock.ended.contains(&other));
+        last.channels.iter().find(is_ended).or(last.channels.first())
+    });
+    match unclosed {
+        Some(Full { name, .. }) => format!("close the channel behind the last `send`: `close {name};`"),
+        None if chain.iter().any(|waiting| waiting.want == Want::Rest) => {
+            "let one process send or `close` before it consumes".to_owned()
         }
         None => "send as many tokens as are consumed, and let one process send before it consumes".to_owned(),
     }

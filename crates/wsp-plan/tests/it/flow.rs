@@ -384,3 +384,48 @@ fn two_slots_overlap_a_stage_with_the_next() {
     let unknown = source.replace(" cost 30", "");
     assert_eq!(flow_of(&unknown, &[]).pipelines[0].channels[0].throughput, None, "a kernel has no cost");
 }
+
+#[test]
+fn depths_whose_search_is_given_up_are_told_of() {
+    let found = |kernel: &str, n: i64| {
+        let source = format!(
+            "param n = 2; kernel k(){kernel}; workload main {{ channel a[1]; pipeline {{
+                process p {{ parallel for i in 0..n {{ send a as s {{ k(); }} }} }}
+                process q {{ parallel for i in 0..n {{ consume a as s {{ k(); }} }} }} }} }}"
+        );
+        let found = flow_of(&source, &[("n", n)]);
+        assert!(matches!(found.verdict, Verdict::Ends), "{:?}", found.verdict);
+        let told: Vec<_> = found.pipelines[0].channels.iter().map(|of| (of.least, of.throughput)).collect();
+        (told[0], found.lines(&module(&source), |_| 1).split_off(2))
+    };
+    let line = |of| format!("depths `{of}` are not known: their search takes more than 2097152 transfers");
+    assert_eq!(found(" cost 7", 9), ((Some(0), Some(2)), vec![]));
+    assert_eq!(found("", 150_000), ((Some(0), None), vec![]), "no cost, no throughput");
+    assert_eq!(found(" cost 7", 150_000), ((Some(0), None), vec![line("throughput")]));
+    assert_eq!(found("", 400_000), ((None, None), vec![line("at least")]));
+    assert_eq!(found(" cost 7", 400_000), ((None, None), vec![line("at least"), line("throughput")]));
+}
+
+/// It runs or not by what a launch knows, or by more: then it is refused.
+#[test]
+fn what_feeds_itself_for_ever_is_refused_where_it_may_run() {
+    let text = |around: &str| {
+        format!(
+            "param n = 5; kernel k(); workload main {{ channel c[2]; pipeline {{ process p {{ send c as s {{ k(); }}
+                {around} {{ consume all c as s {{ k(); send c as t {{ }} }} }} }} }} }}"
+        )
+    };
+    let of = |around: &str, n: i64| {
+        let (module, set) = (module(&text(around)), [("n".to_owned(), ParamValue::Int(i128::from(n)))]);
+        let bound = wsp_plan::workload::bind(&module, &set, &Default::default());
+        let found = flow(&module, &set).expect("a pipeline");
+        (bound.err().map(|faults| faults[0].code), matches!(found.verdict, Verdict::Refused(_)))
+    };
+    let refused = (Some(Code(789)), true);
+    for around in ["if n > 5", "parallel for i in 5..n", "if n > 7 { } else if n > 5"] {
+        assert_eq!(of(around, 5), (None, false), "{around}");
+        assert_eq!(of(around, 6), refused, "{around}");
+    }
+    // The number of the iteration is not followed.
+    assert_eq!(of("parallel for i in 0..n { } parallel for i in n..n + 1, j in i..n", 5), refused);
+}

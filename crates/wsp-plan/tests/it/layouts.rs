@@ -156,17 +156,28 @@ pub(crate) fn program(layouts: &str, kernels: &[&str]) -> String {
 
 /// What is found in a program, each of whose kernels reaches all of every tensor.
 pub(crate) fn analysed(text: &str) -> Result<(), Diagnostic> {
+    analysed_by(text, 1, &|_, _| (0, 16))
+}
+
+/// What is found in a program with so many tasks of each kernel; `reached` says which indices of both dimensions of a tensor a task reaches.
+pub(crate) fn analysed_by(
+    text: &str,
+    tasks: u32,
+    reached: &dyn Fn(&str, u32) -> (u32, u32),
+) -> Result<(), Diagnostic> {
     let (module, found) = wsp_lang::compile("test.pto", text, &mut SourceMap::default());
     let module = module.unwrap_or_else(|| panic!("{found:#?}\n{text}"));
     let plan =
         lower(&module, &CompileOptions::default()).unwrap_or_else(|found| panic!("{found:#?}\n{text}"));
     let map = TileMap::new(&plan.policy, &Square(&plan)).expect("layouts fit").expect("there is a grid");
-    let all: Vec<Region> = (0..plan.module.tensors.len())
-        .map(|tensor| Region::new(TensorId(tensor as u32), &[0, 0], &[16, 16]).expect("two dimensions"))
-        .collect();
     let mut analyzer = LayoutAnalyzer::new(Arc::new(map), true);
     for (at, func) in plan.module.functions.iter().enumerate() {
-        if matches!(func.kind, FuncKind::Kernel { .. }) {
+        for task in (0..tasks).filter(|_| matches!(func.kind, FuncKind::Kernel { .. })) {
+            let regions = (0..).zip(&plan.module.tensors).map(|(tensor, of)| {
+                let (lo, hi) = reached(&of.name, task);
+                Region::new(TensorId(tensor), &[lo, lo], &[hi, hi]).expect("two dimensions")
+            });
+            let all: Vec<Region> = regions.collect();
             analyzer.analyze(&plan.module, FuncId(at as u32), &all, &all)?;
         }
     }
@@ -367,7 +378,7 @@ fn what_has_no_extent_is_not_sharded() {
 
 #[test]
 fn layouts_are_of_tensors_of_the_used_file_with_their_dimensions() {
-    let kernels = "PTO_SHAPE(rows, 8, 8) struct D { uint32_t i; };
+    let kernels = "PTO_SHAPE(rows, 8, 8) PTO_TENSOR(inner, float, 8, 8) struct D { uint32_t i; };
         PTO_KERNEL_IMPL(k) { auto d = PTO_GET_DESCRIPTOR<D>(); VecTile<float, 1, 8> t;
             TLOAD(t, rows, {d.i, 0}); TSTORE(rows, t, {d.i, 0}); }";
     let (library, found) = wsp_lang::compile("k.pto", kernels, &mut SourceMap::default());
@@ -382,6 +393,10 @@ fn layouts_are_of_tensors_of_the_used_file_with_their_dimensions() {
         WorkloadPlan::new(module, Some(&library), &CompileOptions::default()).err().map(|found| found.0)
     };
     assert!(found("layout(rows, [shard(x), replicate]);").is_none());
+    // Nothing but tasks reads a tensor between kernels.
+    assert!(found("layout(inner, [shard(x), replicate], pending(y));").is_none());
+    let read = found("layout(rows, [shard(x), replicate], pending(y));").expect("its caller reads it");
+    assert_eq!((read.len(), read[0].code.0), (1, 430), "{read:#?}");
     for (statement, help) in [
         ("layout(row, [shard(x), replicate]);", "did you mean `rows`?"),
         ("relayout(rows, [replicate]);", "give 2: `shard(x)`, `shard(y)` or `replicate` for each"),

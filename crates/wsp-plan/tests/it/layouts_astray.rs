@@ -1,6 +1,6 @@
 //! Layouts: what is not followed across tiles is refused.
 
-use crate::layouts::{SPLIT, SUMS, analysed, program};
+use crate::layouts::{SPLIT, SUMS, analysed, analysed_by, program};
 use std::collections::BTreeMap;
 
 const ROWS: &str = "PTO_LAYOUT(a, PTO_SHARD(x), PTO_REPLICATE)";
@@ -164,4 +164,34 @@ fn all_stores_of_a_tensor_leave_the_same_parts() {
     assert_eq!((fault.code.0, fault.message.contains("`h`")), (431, true), "{fault:#?}");
     let zeros = "TASSIGN(p, 0.0f); TSTORE(h, p, {0, 0});";
     analysed(&program(&added, &[zeros, &sum, &sum])).expect("zeros are parts");
+}
+
+/// A sum that is cut into tasks, one for each part of the dimension that it goes along.
+#[test]
+fn parts_that_tasks_of_other_tiles_add_to_a_tensor_at_any_time_are_pending() {
+    let product = "TLOAD(ta, a, {0, 0}); TLOAD(tb, b, {0, 0}); TMATMUL(q, ta, tb);";
+    let added = format!("{product} TSTORE_ATOMIC_ADD(h, q, {{0, 0}});");
+    let zeros = "TASSIGN(p, 0.0f); TSTORE(h, p, {0, 0});";
+    let parts = |name: &str, task: u32| if "ab".contains(name) { (4 * task, 4 * task + 4) } else { (0, 16) };
+    let text = program(SPLIT, &[zeros, &added]);
+    let fault = analysed_by(&text, 4, &parts).expect_err("its caller reads the parts");
+    assert_eq!((fault.code.0, fault.message.contains("`h`")), (430, true), "{fault:#?}");
+    assert_eq!(fault.help, ["write `PTO_RELAYOUT(h, PTO_REPLICATE, PTO_REPLICATE)` in the schedule"]);
+    let relayout = format!("{SPLIT} PTO_RELAYOUT(h, PTO_REPLICATE, PTO_REPLICATE)");
+    let reads = "TLOAD(p, h, {0, 0}); TEXP(r, p); TSTORE(out, r, {0, 0});";
+    let of = |layouts: &str, kernels: &[&str]| analysed_by(&program(layouts, kernels), 4, &parts);
+    of(&relayout, &[zeros, &added, reads]).expect("parts are added up");
+    assert_eq!(of(SPLIT, &[zeros, &added, reads]).expect_err("read").code.0, 430);
+    // A value that is whole is none of the parts.
+    let whole = "TLOAD(p, n, {0, 0}); TSTORE(h, p, {0, 0});";
+    assert_eq!(of(&relayout, &[whole, &added]).expect_err("both").code.0, 431);
+    // Tasks that load the tensor, add and store it follow each other, each with what the one before has stored.
+    let chain = format!("{product} TLOAD(p, h, {{0, 0}}); TADD(p, p, q); TSTORE(h, p, {{0, 0}});");
+    of(SPLIT, &[zeros, &chain, reads]).expect("a chain of tasks");
+    // Each task adds to a part of its own, and no layout is of what is added up.
+    let rows = "PTO_LAYOUT(a, PTO_SHARD(x), PTO_REPLICATE) PTO_LAYOUT(h, PTO_SHARD(x), PTO_REPLICATE)";
+    let own = |name: &str, task: u32| if "ah".contains(name) { (4 * task, 4 * task + 4) } else { (0, 16) };
+    analysed_by(&program(rows, &[&added]), 4, &own).expect("rows of its own tile");
+    let one = "PTO_LAYOUT(n, PTO_REPLICATE, PTO_SHARD(x))";
+    of(one, &[&added]).expect("operands without a layout");
 }

@@ -441,3 +441,48 @@ fn who_waits_for_the_rest_of_a_channel_is_told_to_close_it() {
     assert_eq!(labels, ["`q` waits to consume from `a` (empty)"]);
     assert_eq!(diagnostic.help, ["close the channel behind the last `send`: `close a;`"]);
 }
+
+#[test]
+fn a_circle_through_a_select_or_the_end_of_what_is_not_closed_is_named() {
+    let (diagnostic, labels, _) = deadlock(
+        "kernel k(); workload main { channel far[2]; channel a[1]; channel b[1]; channel back[1]; pipeline {
+            process p { parallel for t in 0..3 { send a as s { } consume back as r { } } close a; }
+            process far { send far as s { } close far; }
+            process q { select all { consume far as s { } consume a as s { } } send back as r { k(); } } } }",
+    );
+    assert_eq!(
+        labels,
+        ["`p` waits to consume from `back` (empty) at t = 0", "`q` waits to consume from `a` (empty)"]
+    );
+    assert_eq!(diagnostic.notes[..2], ["`far` has ended", "`p` waits for `q`, and `q` for `p`"]);
+    assert_eq!(diagnostic.help, ["let one process send or `close` before it consumes"]);
+    // The sender to `far` does not wait, and the circle has a full channel.
+    let (diagnostic, _, _) = deadlock(
+        "kernel k(); workload main { channel far[2]; channel a[1]; channel b[2]; pipeline {
+            process p { parallel for t in 0..4 { send b as s { } } send a as r { } }
+            process far { consume b as s { } parallel for t in 0..3 { send far as s { } } }
+            process q { select { consume a as s { } } select { consume a as s { } consume far as s { } }
+                        parallel for t in 0..2 { consume far as s { } } } } }",
+    );
+    assert_eq!(diagnostic.notes[0], "`p` waits for `far`, and `far` for `q`, and `q` for `p`");
+}
+
+#[test]
+fn a_chain_to_a_process_that_has_ended_is_named() {
+    // What `q` waits for helps `r`: its full channel is no cause.
+    let (diagnostic, labels, _) = deadlock(
+        "kernel k(); workload main { channel a[2]; channel b[1]; pipeline {
+            process p { send a as s { k(); } }
+            process r { parallel for t in 0..2 { send b as s { } } }
+            process q { consume all a as s { } parallel for t in 0..2 { consume b as s { } } } } }",
+    );
+    assert_eq!(
+        labels,
+        ["`r` waits to send to `b` (1 of 1 slot full) at t = 1", "`q` waits to consume from `a` (empty)"]
+    );
+    assert_eq!(
+        diagnostic.notes[..2],
+        ["`p` has ended", "`r` waits for `q`, and `q` for `p`, which has ended"]
+    );
+    assert_eq!(diagnostic.help, ["close the channel behind the last `send`: `close a;`"]);
+}

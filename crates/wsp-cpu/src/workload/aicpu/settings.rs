@@ -36,7 +36,10 @@ pub(crate) fn config(
     asked: &Asked<'_>,
 ) -> Result<AicpuConfig, Diagnostic> {
     if policy.grid.is_some() {
-        let fault = bad_option("AICPUs do not support the grid of tiles of the schedule");
+        let mut fault = bad_option("AICPUs do not support the grid of tiles of the schedule");
+        if let Some(layout) = policy.layouts.iter().chain(&policy.relayouts).next() {
+            fault = fault.at(layout.span, "lies on the grid");
+        }
         return Err(fault
             .help("leave out `--aicpus`, or grid and layouts")
             .python("leave out `num_aicpus`, or grid and layouts"));

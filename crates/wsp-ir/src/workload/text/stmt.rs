@@ -95,6 +95,14 @@ impl<'t> Parser<'t> {
                         self.recover_statement(start);
                     }
                 }
+                // What uses the channel would be at fault for the misspelt word alone.
+                Tok::Ident if self.at_misspelt_channel() => {
+                    let start = self.pos;
+                    self.unexpected_help(codes::EXPECTED_STATEMENT, "a statement", "did you mean `channel`?");
+                    if self.channel().is_err() {
+                        self.recover_statement(start);
+                    }
+                }
                 _ => {
                     let (start, visible) = (self.pos, self.scope.depth());
                     let statement = self.nested(Self::statement);
@@ -106,6 +114,13 @@ impl<'t> Parser<'t> {
                 }
             }
         }
+    }
+
+    /// `chanel c[`: no statement begins in this way.
+    fn at_misspelt_channel(&self) -> bool {
+        let is_declaration = self.peek(1).kind == Tok::Ident && self.peek(2).kind == Tok::LBracket;
+        let word = self.word().filter(|word| is_declaration && !STATEMENTS.contains(word));
+        word.is_some_and(|word| did_you_mean(word, ["channel"]).is_some())
     }
 
     fn statement(&mut self) -> Parsed<Node> {

@@ -219,7 +219,7 @@ impl<'m> Checker<'m> {
                 self.scoped(&[*var], inner, body, node.span);
                 body.channels.leave_send();
             }
-            NodeKind::Consume { arms, all } => self.consume(arms, *all, node.span, body),
+            NodeKind::Consume { arms, .. } => self.consume(arms, node.span, body),
             NodeKind::Close { channel } => self.close(*channel, node.span, body),
             NodeKind::Call { workload, args } => {
                 self.call(*workload, args, node.span, body);

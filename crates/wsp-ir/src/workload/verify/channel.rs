@@ -3,7 +3,7 @@
 use super::body::Body;
 use super::expr::Place;
 use super::{Checker, error, rule};
-use crate::workload::{Arm, NodeKind, Process, Workload, each_node};
+use crate::workload::{Arm, Process, Workload};
 use wsp_core::{ChannelId, WorkloadId};
 use wsp_diag::{Diagnostic, Span};
 
@@ -74,8 +74,6 @@ pub(super) struct Channels {
     calls_pipeline: bool,
     /// Channels that a statement before, of the same block or one around it, has closed.
     closed: Vec<(ChannelId, Span)>,
-    /// Channels that a statement before closes, wherever it stands.
-    closes: Vec<ChannelId>,
     /// Channels of the sends around what is checked.
     sending: Vec<ChannelId>,
 }
@@ -90,7 +88,6 @@ impl Channels {
             ordered: None,
             calls_pipeline: false,
             closed: Vec::new(),
-            closes: Vec::new(),
             sending: Vec::new(),
         }
     }
@@ -168,7 +165,7 @@ impl<'m> Checker<'m> {
     }
 
     /// Checks `consume` and `select` over channels.
-    pub(super) fn consume(&mut self, arms: &'m [Arm], all: bool, span: Span, body: &mut Body<'m>) {
+    pub(super) fn consume(&mut self, arms: &'m [Arm], span: Span, body: &mut Body<'m>) {
         self.require(!arms.is_empty(), || {
             error(rule::CHANNEL, span, "a `select` over no channel")
                 .help("give it an arm for each channel: `consume c as s { … }`")
@@ -183,34 +180,6 @@ impl<'m> Checker<'m> {
             self.transfer(End::Consume, arm.channel, arm.span, body);
             self.scoped(&[arm.var], &arm.body, body, arm.span);
         }
-        if all {
-            self.fed(arms, span, body);
-        }
-    }
-
-    /// Requires that what takes tokens until a channel is closed does not send to it while nothing closes it.
-    fn fed(&mut self, arms: &'m [Arm], span: Span, body: &Body<'m>) {
-        let mut sends = Vec::new();
-        for arm in arms {
-            each_node(&arm.body, &mut |node| {
-                if let NodeKind::Send { channel, .. } = &node.kind {
-                    sends.push((*channel, node.span));
-                }
-            });
-        }
-        let open = |(channel, _): &&(ChannelId, Span)| {
-            arms.iter().any(|arm| arm.channel == *channel) && !body.channels.closes.contains(channel)
-        };
-        let Some((channel, send)) = sends.iter().find(open) else { return };
-        let name = body.workload.channels.get(channel.index()).map_or("", |channel| &channel.name);
-        let diagnostic = error(rule::CHANNEL, span, format!("this never ends: `{name}` is not closed"))
-            .label(*send, "sends to it in the same process, which alone may close it")
-            .note("it takes tokens until its channels are closed and empty")
-            .help(format!("close `{name}` where the last token is sent, or `consume` as many as there are"))
-            .python(format!(
-                "write `{name}.close()` where the last tile is sent, or consume as many as there are"
-            ));
-        self.push(diagnostic);
     }
 
     /// Checks a close.
@@ -222,7 +191,6 @@ impl<'m> Checker<'m> {
             self.push(error(rule::CHANNEL, span, message).help("close it behind the `send`"));
         }
         body.channels.closed.push((channel, span));
-        body.channels.closes.push(channel);
     }
 
     /// Checks a send, a close or a consume, apart from its body.

@@ -68,6 +68,7 @@
 mod body;
 mod channel;
 mod depth;
+mod endless;
 mod expr;
 pub(crate) mod rule;
 mod schedule;
@@ -77,7 +78,8 @@ mod task;
 mod tests;
 
 use super::WorkloadModule;
-pub use rule::{COST, LAYOUT};
+pub use endless::{Decides, endless};
+pub use rule::{CHANNEL, COST, LAYOUT};
 use std::ops::Deref;
 use wsp_core::limits::MAX_DIAGNOSTICS;
 use wsp_diag::{Code, Diagnostic, Span};
@@ -126,6 +128,9 @@ pub fn verify(module: &WorkloadModule) -> Vec<Diagnostic> {
         checker.tables();
         checker.workloads();
         checker.schedules();
+        if !checker.found.iter().any(Diagnostic::is_error) {
+            endless(module, &endless::by_numbers, false).into_iter().for_each(|fault| checker.push(fault));
+        }
     }
     let mut found = checker.found;
     found.arrange_by_key(|d| d.primary.as_ref().map_or(0, |label| label.span.start));

@@ -109,7 +109,7 @@ the file has. This is a warning.";
         "\
 A program that builds a module uses a tensor, parameter, kernel or the like of another module, or a loop's variable or a
 label of another workload, or a kernel's parameter that does not exist. Handles are used where they were made.";
-    pub(in crate::workload) CHANNEL = 789, "use of a channel",
+    pub CHANNEL = 789, "use of a channel",
         "\
 A channel belongs to one pipeline. In it one process sends to the channel and one consumes from it, so that the order of its
 tokens does not depend on whose turn it is; the process that sends may close it, once, behind its last `send`. Its depth is at

@@ -33,8 +33,9 @@ impl<'m> Checker<'m> {
             let (name, of) = (directive.kind.title(), directive.kind.subject());
             let mut earlier = schedule.directives[..at].iter();
             if let Some(first) = earlier.find(|d| (d.kind.title(), d.kind.subject()) == (name, of)) {
+                let of = if of.is_empty() { String::new() } else { format!(" for `{of}`") };
                 let diagnostic =
-                    error(rule::DOUBLE_DIRECTIVE, directive.span, format!("`{name}` is set twice"))
+                    error(rule::DOUBLE_DIRECTIVE, directive.span, format!("`{name}` is set twice{of}"))
                         .label(first.span, "first set here")
                         .help("keep one; write another schedule for the other: `schedule other { … }`")
                         .python("keep one; a `Workload` with the other is a schedule of its own");

@@ -12,7 +12,8 @@ use super::eval::{Closed, Given, Halt, NotClosed, Values, count, eval};
 use crate::ParamValue;
 use wsp_core::{AxisId, ChannelId, ParamId, SlotId, TableId, TensorId, WorkloadId};
 use wsp_diag::{Diagnostic, Span};
-use wsp_ir::workload::{IntExpr, ParamSource, WorkloadModule};
+use wsp_ir::workload::verify::endless;
+use wsp_ir::workload::{IntExpr, Iteration, Node, NodeKind, ParamSource, WorkloadModule};
 use wsp_ordered::OrderedMap;
 
 /// What a run that reads files does not do by itself, to be said where a file is asked for.
@@ -120,6 +121,9 @@ pub fn bind(
     let slots = binder.slots();
     let depths = binder.channel_depths();
     if binder.found.is_empty() {
+        binder.found = endless(module, &|node| binder.runs(node), true);
+    }
+    if binder.found.is_empty() {
         Ok(Bindings { values: binder.values, axes, shapes, slots, depths })
     } else {
         Err(binder.found)
@@ -156,6 +160,18 @@ impl Binder<'_> {
                 self.found.push(Diagnostic::error(codes::NO_PLACE, message).at(expr.span, ""));
                 None
             }
+        }
+    }
+
+    /// Whether the first block of a condition, or the one of a loop over a range, runs; none where more than values of a launch decide.
+    fn runs(&self, node: &Node) -> Option<bool> {
+        let value = |expr: &IntExpr| eval(expr, &mut Closed(&self.values)).ok();
+        match &node.kind {
+            NodeKind::Cond { condition, .. } => Some(value(condition)? != 0),
+            NodeKind::ParallelFor { over: Iteration::Range { lo, hi, .. }, .. } => {
+                Some(value(lo)? < value(hi)?)
+            }
+            _ => None,
         }
     }
 
