@@ -40,7 +40,7 @@ pub(super) fn refuse(
         let message =
             format!("kernel `{}` runs on the host, which a package for a device alone leaves out", host.name);
         let fault = Diagnostic::error(codes::NOT_EMITTED, message).at(host.span, "this kernel");
-        return Err(fault.help("write the whole package: leave out `--stage device`"));
+        return Err(fault.help("write the whole package, which has the part of the host"));
     }
     let Some(made) = made.iter().find(|made| walked(plan, made)) else { return Ok(()) };
     let walks = function(made.kernel);

@@ -112,7 +112,8 @@ fn packaged(
 /// What has no package, with the stage that it has.
 fn with_graphs(mut faults: Vec<Diagnostic>) -> Vec<Diagnostic> {
     for fault in faults.iter_mut().filter(|fault| fault.code == NO_FILES) {
-        fault.help = vec!["`--stage graphs` writes the C++ of its graphs alone, for a device of your own".to_owned()];
+        fault.help =
+            vec!["`--stage graphs` writes the C++ of its graphs alone, for a device of your own".to_owned()];
     }
     faults
 }

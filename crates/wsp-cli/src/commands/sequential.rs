@@ -149,10 +149,16 @@ mod tests {
         assert_eq!(outside(&expected), want(0, 0));
         assert_eq!(outside(&arrays(far + 1, -128, 1.0)), want(0, 1));
         assert_eq!(outside(&arrays(far, 127, 1.0)), want(1, 0));
-        let worst = compare_close(&arrays(far, 127, 1.0), &expected, None, &Against::Itself).unwrap()[0].worst.clone().unwrap();
+        let worst = compare_close(&arrays(far, 127, 1.0), &expected, None, &Against::Itself).unwrap()[0]
+            .worst
+            .clone()
+            .unwrap();
         assert_eq!((worst.index, worst.actual, worst.expected), (vec![1], 127.0, -128.0));
         let other = Arrays::from([("narrow".to_owned(), Array::of(&[1], &[7_i8]).unwrap())]);
-        assert_eq!(compare_close(&other, &expected, None, &Against::Itself).unwrap_err()[0].code, codes::CANNOT_COMPARE);
+        assert_eq!(
+            compare_close(&other, &expected, None, &Against::Itself).unwrap_err()[0].code,
+            codes::CANNOT_COMPARE
+        );
     }
 
     #[test]

@@ -62,7 +62,7 @@ PTO_KERNEL_IMPL(worse) {
     let to = folder.at("none");
     let (code, _, err) = run(&["emit", &file, "--target", "a2", "--stage", "device", "-o", &to]);
     assert_eq!(code, 1, "{err}");
-    assert!(err.contains("kernel `copy` runs on the host") && err.contains("--stage device"), "{err}");
+    assert!(err.contains("kernel `copy` runs on the host"), "{err}");
     assert!(!folder.path("none").exists());
     // A row that nothing wrote is read on a core behind the host.
     let (code, _, err) = hosted(&folder, &["run", &file, "--target", "ascend_host", "--generate", ""]);
