@@ -31,8 +31,12 @@ pub const EXECUTOR: Headers = Headers(&[
 
 /// What runs the executor on a host, on steps of one thread at a time or on threads.
 pub const HOST_RUN: Headers = Headers(&[
+    "pto/wsp/concurrent/utilities.hpp",
+    "pto/wsp/backend/npu/domain_handshake.hpp",
+    "pto/wsp/backend/npu/cross_plan.hpp",
     "pto/wsp/backend/npu/executor_text.hpp",
     "pto/wsp/backend/npu/host_run.hpp",
+    "pto/wsp/backend/npu/host_side.hpp",
     "pto/rt/backend/npu/host_run.hpp",
 ]);
 

@@ -229,12 +229,12 @@ impl Program {
                 }
             }
         }
-        let units = self.inner.module().kernels.iter().map(|kernel| kernel.unit);
-        let units = units.chain(std::iter::repeat(ExecPool::Any));
+        let units = self.inner.module().kernels.iter().map(|kernel| kernel.place());
+        let units = units.chain(std::iter::repeat(ExecPool::Any.word()));
         for ((name, body), unit) in self.inner.bodies.iter().zip(units) {
             let entry = PyDict::new(py);
             entry.set_item("name", name)?;
-            entry.set_item("unit", unit.word())?;
+            entry.set_item("unit", unit)?;
             entry.set_item("body", body)?;
             kernels.append(entry)?;
         }

@@ -94,6 +94,11 @@ pub(super) const ROWS: &[Row] = &[
         cases: Some(100_000),
     },
     Row {
+        name: "code of generators in packages for Ascend with random edits",
+        cargo: &["--package", "wsp-cli", "--test", "it", "code_of_generators_that_was_edited"],
+        cases: Some(100_000),
+    },
+    Row {
         name: "two packages for Ascend in one process",
         cargo: &["--package", "wsp-cli", "--test", "it", "two_packages_in_one_process"],
         cases: Some(1000),

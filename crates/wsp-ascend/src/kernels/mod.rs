@@ -310,7 +310,7 @@ pub(crate) fn known_elements(
         };
         Diagnostic::error(codes::NOT_SET, message)
             .at(tensor.span, "declared here")
-            .help(format!("declare their type in the host entry: {how}"))
+            .help(format!("declare their type in the host entry: {how}; a package takes them from arrays like those of a launch, too"))
     };
     if unknown.is_empty() { Ok(()) } else { Err(unknown.iter().map(one).collect()) }
 }

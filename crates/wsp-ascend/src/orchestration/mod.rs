@@ -230,14 +230,6 @@ fn policy(out: &mut Writer, source: &Source<'_>, kernels: &[Made]) {
         PoolSizes::ByUnit { vector, cube } => (cube, vector),
         PoolSizes::Shared => (device.aic, device.aiv),
     };
-    let walked = |made: &Made| {
-        made.source.arguments.iter().any(|argument| match &argument.kind {
-            ArgumentKind::Array { array: ArrayArgument::Tensor(id), walked: true, .. } => {
-                plan.tensors[id.index()].written
-            }
-            _ => false,
-        })
-    };
     let bytes = kernels.iter().map(|made| submit::exchanged_bytes(&made.source)).max().unwrap_or(0);
     let tensors = kernels.iter().map(|made| submit::exchanged(&made.source).count()).max().unwrap_or(0);
     out.line("// What the schedule says of the run, 0 is no limit; and what a descriptor needs for the tensors that its tasks exchange tiles through.");
@@ -252,13 +244,27 @@ fn policy(out: &mut Writer, source: &Source<'_>, kernels: &[Made]) {
         ("std::uint32_t", "gate_per_stream", gate(GateScope::PerStream).to_string()),
         ("std::uint32_t", "gate_per_pool", gate(GateScope::PerPool).to_string()),
         ("bool", "by_priority", (plan.policy.ready == Ready::Priority).to_string()),
-        ("bool", "reads_results", (source.walk.is_some() || kernels.iter().any(walked)).to_string()),
+        (
+            "bool",
+            "reads_results",
+            (source.walk.is_some() || kernels.iter().any(|made| walked(plan, made))).to_string(),
+        ),
         ("std::uint64_t", "descriptor_bytes", bytes.to_string()),
         ("std::uint32_t", "descriptor_tensors", tensors.to_string()),
     ] {
         out.line(format!("static constexpr {ty} {name} = {value};"));
     }
     out.close("};");
+}
+
+/// Whether elements that tasks write decide which tasks a kernel has.
+pub(crate) fn walked(plan: &LoweredPlan, made: &Made) -> bool {
+    made.source.arguments.iter().any(|argument| match &argument.kind {
+        ArgumentKind::Array { array: ArrayArgument::Tensor(id), walked: true, .. } => {
+            plan.tensors[id.index()].written
+        }
+        _ => false,
+    })
 }
 
 /// The arrays that a launch writes, by the names of a user.

@@ -5,11 +5,26 @@ use crate::kernels::Chip;
 use wsp_backend::PackagePart;
 
 /// `main.cpp`: the program of the host.
-pub(super) fn main() -> String {
-    "// Runs the launch on simulated cores of the host. Emitted by PTO-WSP; do not edit.\n\
+pub(super) fn main(has_host: bool) -> String {
+    let (include, on_host, dispatch) = match has_host {
+        true => (
+            "#include \"host_kernels.hpp\"\n",
+            "is_on_host(kernel)",
+            "is_on_host(kernel) ? host_dispatch(kernel, args) : ",
+        ),
+        false => ("", "false", ""),
+    };
+    MAIN.replace("@INCLUDE", include)
+        .replace("@HAS_HOST", if has_host { "true" } else { "false" })
+        .replace("@ON_HOST", on_host)
+        .replace("@DISPATCH", dispatch)
+}
+
+const MAIN: &str = "// Runs the launch on simulated cores of the host. Emitted by PTO-WSP; do not edit.\n\
      #include <pto/host/program.hpp>\n\n\
      #include \"kernel_ids.h\"\n\
-     #include \"program.hpp\"\n\n\
+     #include \"program.hpp\"\n\
+     @INCLUDE\n\
      bool aicore_dispatch(std::uint16_t kernel, std::int64_t* args);\n\n\
      struct Program {\n    \
          using Launch = program::Launch;\n    \
@@ -23,7 +38,10 @@ pub(super) fn main() -> String {
          }\n    \
          template <class F> static void parameters(const Launch& l, F f) { program::parameters(l, f); }\n    \
          template <class F> static void outputs(const Launch& l, F f) { program::outputs(l, f); }\n    \
-         static bool dispatch(std::uint16_t kernel, std::int64_t* args) { return aicore_dispatch(kernel, args); }\n    \
+         static bool dispatch(std::uint16_t kernel, std::int64_t* args) { return @DISPATCHaicore_dispatch(kernel, args); }\n    \
+         // Whether the host runs it, and no core; whether there are such.\n    \
+         static constexpr bool has_host = @HAS_HOST;\n    \
+         static bool on_host([[maybe_unused]] std::uint16_t kernel) { return @ON_HOST; }\n    \
          static const char* name(std::uint16_t kernel) {\n        \
              switch (kernel) {\n\
      #define KERNEL_NAME(id, name, params, unit) case id: return #name;\n            \
@@ -33,9 +51,7 @@ pub(super) fn main() -> String {
              }\n    \
          }\n\
      };\n\n\
-     int main(int argc, char** argv) { return pto::host::run_program<Program>(argc, argv); }\n"
-        .to_owned()
-}
+     int main(int argc, char** argv) { return pto::host::run_program<Program>(argc, argv); }\n";
 
 /// `CMakeLists.txt`.
 ///
@@ -61,7 +77,7 @@ pub(super) fn cmake(chip: Chip, tasks: &[Task<'_>], links_device: bool, part: Pa
         out += LIBRARY;
     }
     out += "set(KERNELS\n";
-    for task in tasks {
+    for task in tasks.iter().filter(|task| !task.on_host) {
         out += &format!("    {}\n", task.source.name);
     }
     out += ")\n";

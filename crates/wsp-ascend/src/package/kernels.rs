@@ -3,7 +3,7 @@
 use crate::kernels::{Argument, ArgumentKind, KernelSource, codes};
 use crate::orchestration::Made;
 use crate::writer::Writer;
-use wsp_core::ExecPool;
+use wsp_core::{ExecPool, FuncId};
 use wsp_diag::Diagnostic;
 
 /// A task that cores run.
@@ -13,20 +13,24 @@ pub(super) struct Task<'a> {
     /// The struct of its arguments: `AttnParams`.
     params: String,
     pub(super) source: &'a KernelSource,
+    /// Whether the host runs it, and no core.
+    pub(super) on_host: bool,
 }
 
 /// Every task of the kernels, by number.
 ///
 /// # Errors
 /// Two whose names differ in case alone.
-pub(super) fn tasks(made: &[Made]) -> Result<Vec<Task<'_>>, Vec<Diagnostic>> {
+pub(super) fn tasks<'a>(made: &'a [Made], on_host: &[FuncId]) -> Result<Vec<Task<'a>>, Vec<Diagnostic>> {
     let mut all: Vec<Task<'_>> = Vec::new();
     let mut found = Vec::new();
     for made in made {
+        let on_host = on_host.contains(&made.kernel);
         let own = std::slice::from_ref(&made.source);
         let sources = if made.source.tasks.is_empty() { own } else { &made.source.tasks };
         for source in sources {
-            let task = Task { id: constant(&source.name), params: params(&source.name), source };
+            let (id, params) = (constant(&source.name), params(&source.name));
+            let task = Task { id, params, source, on_host };
             if all.iter().any(|other| other.id == task.id || other.params == task.params) {
                 let message = format!("kernel `{}` and one before it have one name in C++", source.name);
                 let help = "give them names that differ in more than case, underscores and `_kernel`";
@@ -63,9 +67,25 @@ pub(super) fn list(tasks: &[Task<'_>]) -> String {
     out.line("");
     out.line("#include \"pto/wsp/version.hpp\"");
     out.line("");
-    out.line("#define KERNEL_LIST(X) \\");
+    let (host, cores): (Vec<&Task<'_>>, Vec<&Task<'_>>) = tasks.iter().partition(|task| task.on_host);
+    if host.is_empty() {
+        one_list(&mut out, "KERNEL_LIST", &cores);
+        return out.finish();
+    }
+    one_list(&mut out, "CORE_KERNEL_LIST", &cores);
+    out.line("");
+    out.line("// Those that the host runs.");
+    one_list(&mut out, "HOST_KERNEL_LIST", &host);
+    out.line("");
+    out.line("#define KERNEL_LIST(X) CORE_KERNEL_LIST(X) HOST_KERNEL_LIST(X)");
+    out.finish()
+}
+
+fn one_list(out: &mut Writer, name: &str, tasks: &[&Task<'_>]) {
+    out.line(format!("#define {name}(X)") + if tasks.is_empty() { "" } else { " \\" });
     for (at, task) in tasks.iter().enumerate() {
         let unit = match task.source.unit {
+            _ if task.on_host => "Host",
             ExecPool::Cube => "Cube",
             ExecPool::Vector => "Vector",
             ExecPool::Any => "Both",
@@ -73,7 +93,6 @@ pub(super) fn list(tasks: &[Task<'_>]) -> String {
         let end = if at + 1 < tasks.len() { " \\" } else { "" };
         out.line(format!("    X({}, {}, {}, {unit}){end}", task.id, task.source.name, task.params));
     }
-    out.finish()
 }
 
 /// `kernel_ids.h`.
@@ -158,25 +177,36 @@ pub(super) fn dispatch(tasks: &[Task<'_>]) -> String {
     out.line("#include \"task_abi.h\"");
     out.line("");
     out.line("#if defined(WSP_ONE_FILE)");
+    let list = if tasks.iter().any(|task| task.on_host) { "CORE_KERNEL_LIST" } else { "KERNEL_LIST" };
+    include(&mut out, tasks.iter().filter(|task| !task.on_host));
+    out.line("#else");
+    out.line("#define KERNEL_WRAPPER(id, name, params, unit) extern \"C\" void name##_wrapper(std::int64_t* args);");
+    out.line(format!("{list}(KERNEL_WRAPPER)"));
+    out.line("#undef KERNEL_WRAPPER");
+    out.line("#endif");
+    out.line("");
+    switch(&mut out, "bool aicore_dispatch", list);
+    out.finish()
+}
+
+/// The files of tasks, each with an entry of its own name.
+pub(super) fn include<'a>(out: &mut Writer, tasks: impl Iterator<Item = &'a Task<'a>>) {
     for task in tasks {
         let name = &task.source.name;
         out.line(format!("#define kernel_entry {name}_wrapper"));
         out.line(format!("#include \"kernels/{name}.cpp\""));
         out.line("#undef kernel_entry");
     }
-    out.line("#else");
-    out.line("#define KERNEL_WRAPPER(id, name, params, unit) extern \"C\" void name##_wrapper(std::int64_t* args);");
-    out.line("KERNEL_LIST(KERNEL_WRAPPER)");
-    out.line("#undef KERNEL_WRAPPER");
-    out.line("#endif");
-    out.line("");
-    out.open("bool aicore_dispatch(std::uint16_t kernel, std::int64_t* args) {");
+}
+
+/// A function that runs the task of a number, of those in a list; false where there is none.
+pub(super) fn switch(out: &mut Writer, function: &str, list: &str) {
+    out.open(format!("{function}(std::uint16_t kernel, std::int64_t* args) {{"));
     out.open("switch (kernel) {");
     out.line("#define DISPATCH_CASE(id, name, params, unit) case id: name##_wrapper(args); return true;");
-    out.line("KERNEL_LIST(DISPATCH_CASE)");
+    out.line(format!("{list}(DISPATCH_CASE)"));
     out.line("#undef DISPATCH_CASE");
     out.line("default: return false;");
     out.close("}");
     out.close("}");
-    out.finish()
 }

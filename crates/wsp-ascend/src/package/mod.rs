@@ -8,12 +8,14 @@
 //! | `program.hpp`, `orchestration.cpp` | the launch, and what generates its tasks |
 //! | `expander.inc` | of a workload, its tasks as loops |
 //! | `aicore_dispatch.cpp` | the task of a number |
+//! | `host_kernels.hpp` | the kernels that the host runs, where a workload has some |
 //! | `main.cpp`, `host/` | a program of the host that runs the launch on simulated cores |
 //! | `include/` | headers of the above |
 //! | `CMakeLists.txt`, `manifest.json` | how it is built, and what it was made from |
 
 mod arrays;
 mod build;
+mod host_kernels;
 mod kernels;
 mod manifest;
 mod unit;
@@ -53,13 +55,15 @@ pub(crate) fn emit(
     let params = parameters(plan, options, &reached)?;
     let elems = elements(plan, options);
     let known = Known { params: &params, elems: &elems };
-    let (made, notes) = kernels_of(plan, &reached, known, chip)?;
+    let (mut made, notes) = kernels_of(plan, &reached, known, chip)?;
+    host_kernels::place(&mut made, &source.on_host);
     let pruned = source.has_edges.then(|| unit::without_regions(plan, &made));
     let plan = pruned.as_ref().unwrap_or(plan);
     let workload = source.workload.as_ref();
     let generated = Generated { workload, walk: source.walk.as_ref(), expansion: &options.expansion };
     let text = orchestration::emit(plan, known, &made, &generated).map_err(Diagnostics)?;
-    let tasks = kernels::tasks(&made).map_err(Diagnostics)?;
+    host_kernels::refuse(source, plan, &made, options.part)?;
+    let tasks = kernels::tasks(&made, &source.on_host).map_err(Diagnostics)?;
     let mut package = Package::default();
     let mut add = |path: &str, text: String| package.files.push((PathBuf::from(path), text.into_bytes()));
     for made in &made {
@@ -75,11 +79,15 @@ pub(crate) fn emit(
     add("task_abi.h", kernels::abi(&tasks));
     add("aicore_dispatch.cpp", kernels::dispatch(&tasks));
     add("program.hpp", text.header);
-    add("orchestration.cpp", text.source + RUNTIME);
+    let runtime = if source.on_host.is_empty() { RUNTIME } else { host_kernels::NO_RUNTIME };
+    add("orchestration.cpp", text.source + runtime);
     if let Some((path, text)) = text.included {
         add(path, text);
     }
-    add("main.cpp", build::main());
+    if !source.on_host.is_empty() {
+        add("host_kernels.hpp", host_kernels::text(&tasks));
+    }
+    add("main.cpp", build::main(!source.on_host.is_empty()));
     let links_device =
         (workload.is_some() || source.walk.is_some()) && options.expansion == Expansion::Bytecode;
     add("CMakeLists.txt", build::cmake(chip, &tasks, links_device, options.part));

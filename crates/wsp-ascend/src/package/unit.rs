@@ -88,15 +88,25 @@ fn launched(plan: &UnitPlan) -> Result<usize, Diagnostic> {
     }
     let at = found.ok_or_else(|| refused("the unit launches no graph".to_owned()))?;
     let graph = &plan.graphs[at];
-    let fused = graph.kernels.iter().any(|kernel| !kernel.batch.is_empty());
     let parts = [
-        ("notifications", !graph.notifies.is_empty() || !graph.notify_waits.is_empty()),
-        ("checkpoints", !graph.checkpoints.is_empty()),
-        ("events", !graph.event_waits.is_empty() || !graph.signals.is_empty()),
-        ("kernels that start together", !graph.records.gangs.is_empty() || fused),
+        (
+            "notifications",
+            !graph.notifies.is_empty() || !graph.notify_waits.is_empty(),
+            "they go from device to device, and a package is a launch of one; a2 and a3 have none",
+        ),
+        (
+            "checkpoints",
+            !graph.checkpoints.is_empty(),
+            "no NPU has `TG_CHECKPOINT`: the table of instructions and targets says so",
+        ),
+        (
+            "events",
+            !graph.event_waits.is_empty() || !graph.signals.is_empty(),
+            "a host signals them while a graph runs, and that of a package waits for its end",
+        ),
     ];
-    match parts.iter().find(|(_, has)| *has) {
-        Some((what, _)) => Err(refused(format!("graph `{}` has {what}", graph.name))),
+    match parts.iter().find(|(_, has, _)| *has) {
+        Some((what, _, why)) => Err(refused(format!("graph `{}` has {what}", graph.name)).note(*why)),
         None => Ok(at),
     }
 }
@@ -105,7 +115,8 @@ fn launched(plan: &UnitPlan) -> Result<usize, Diagnostic> {
 fn is_walked(graph: &GraphPlan) -> bool {
     let by_number = |bind: &BindItem| matches!(bind.tensor, BindTensor::Table { .. });
     let plain = graph.loops.is_empty() && graph.conditions.is_empty();
-    let whole = graph.copies.is_empty() && graph.frees.is_empty();
+    let apart = graph.records.gangs.is_empty() && graph.kernels.iter().all(|kernel| kernel.batch.is_empty());
+    let whole = apart && graph.copies.is_empty() && graph.frees.is_empty();
     !(plain && whole) || graph.binds.iter().any(by_number)
 }
 

@@ -5,7 +5,7 @@ use crate::orchestration::{Walk, Workload};
 use std::borrow::Cow;
 use wsp_backend::Expansion;
 use wsp_backend::codes::NO_FILES;
-use wsp_core::ParamId;
+use wsp_core::{FuncId, ParamId};
 use wsp_diag::{Diagnostic, Diagnostics, Severity};
 use wsp_ir::workload::{self, Deps, SchedulePolicy, Start, ThresholdPolicy, Trace, WindowMode};
 use wsp_ir::{BindingSource, Const, Expr, ExprKind, ParamSource};
@@ -24,6 +24,8 @@ pub(crate) struct Source<'a> {
     pub(super) notes: Vec<Diagnostic>,
     /// Whether edges order its tasks, as those of a graph do, and regions where there are none.
     pub(super) has_edges: bool,
+    /// Kernels whose tasks the host runs.
+    pub(super) on_host: Vec<FuncId>,
 }
 
 impl<'a> Source<'a> {
@@ -39,13 +41,15 @@ impl<'a> Source<'a> {
             walk: None,
             notes: super::unheeded(plan),
             has_edges: false,
+            on_host: Vec::new(),
         })
     }
 
     /// The kernels of a task graph.
     pub(crate) fn of_unit(unit: Unit) -> Source<'a> {
         let has_edges = unit.walk.is_none();
-        Source { plan: Cow::Owned(unit.plan), workload: None, walk: unit.walk, notes: unit.notes, has_edges }
+        let (plan, on_host) = (Cow::Owned(unit.plan), Vec::new());
+        Source { plan, workload: None, walk: unit.walk, notes: unit.notes, has_edges, on_host }
     }
 
     /// A workload.
@@ -59,8 +63,11 @@ impl<'a> Source<'a> {
         let mut notes = plan.schedule.notes.clone();
         notes.extend_from_slice(workload.notes());
         notes.extend(unheeded(plan));
+        let of_host =
+            plan.module.kernels.iter().zip(&*library.functions).filter(|(kernel, _)| kernel.on_host);
+        let on_host = of_host.filter_map(|(_, function)| *function).collect();
         let plan = Cow::Owned(program(plan, library));
-        Ok(Source { plan, workload: Some(workload), walk: None, notes, has_edges: false })
+        Ok(Source { plan, workload: Some(workload), walk: None, notes, has_edges: false, on_host })
     }
 
     /// Its kernels, arrays and parameters.

@@ -43,6 +43,8 @@ struct Set {
     // By ordinal.
     std::vector<std::uint16_t> owner;
     std::vector<bool> fence, scratch;
+    // By ordinal; empty where cores run all.
+    std::vector<bool> on_host;
     // Boundaries of ordered scopes, in order.
     std::vector<Event> events;
 };
@@ -84,7 +86,7 @@ inline void scopes(Draw& draw, Set& set, std::uint64_t ordinals) {
     for (; depth > 0; --depth) set.events.push_back({ordinals, Ordered::end});
 }
 
-inline Set random(std::uint64_t seed, std::uint16_t aicpus) {
+inline Set plain(std::uint64_t seed, std::uint16_t aicpus) {
     Draw draw(seed);
     Set set;
     set.aicpus = aicpus;
@@ -113,6 +115,15 @@ inline Set random(std::uint64_t seed, std::uint16_t aicpus) {
         }
     }
     if (scoped) scopes(draw, set, ordinals);
+    return set;
+}
+
+// The same, and the host runs some ordinals.
+inline Set with_host(std::uint64_t seed, std::uint16_t aicpus) {
+    Set set = plain(seed, aicpus);
+    Draw draw(seed + 77);
+    const std::uint32_t one_in = 2 + draw.below(4);
+    for (std::size_t at = 0; at < set.owner.size(); ++at) set.on_host.push_back(draw.below(one_in) == 0);
     return set;
 }
 

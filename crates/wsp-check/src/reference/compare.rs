@@ -82,6 +82,8 @@ pub enum Against {
     Reference(String),
     /// The same program, run once more on one thread with plain tile operations.
     Itself,
+    /// The same program on `cpu_sim`, whose kernels are other code than those of a package.
+    CpuSim,
 }
 
 impl Against {
@@ -90,6 +92,7 @@ impl Against {
         match self {
             Against::Reference(name) => format!("f64 reference `{name}`"),
             Against::Itself => SAME_PROGRAM.to_owned(),
+            Against::CpuSim => "a run on `cpu_sim`, with other code of its kernels".to_owned(),
         }
     }
 
@@ -201,6 +204,7 @@ impl Comparison {
         match self.against {
             Against::Reference(_) => "the f64 reference",
             Against::Itself => "what the same program computes on one thread",
+            Against::CpuSim => "what the program computes on `cpu_sim`",
         }
     }
 

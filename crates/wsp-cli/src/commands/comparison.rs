@@ -34,9 +34,11 @@ pub(super) fn operands(options: &Options, arrays: &Arrays) -> Option<DType> {
 
 /// The same on a target.
 pub(super) fn operands_on(target: &Target, arrays: &Arrays) -> Option<DType> {
-    if target.platform == Platform::Cpu {
-        return None;
-    }
+    if target.platform == Platform::Cpu { None } else { operands_of(arrays) }
+}
+
+/// The shortest type of real numbers in arrays, if one is shorter than `f32`.
+pub(super) fn operands_of(arrays: &Arrays) -> Option<DType> {
     let floats = arrays.values().map(Array::dtype).filter(|elem| elem.is_short_float());
     floats.min_by_key(|elem| (elem.size(), *elem != DType::Bf16))
 }

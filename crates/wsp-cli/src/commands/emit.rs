@@ -13,6 +13,7 @@ use pto_wsp::{codes, registry};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
+use wsp_backend::codes::NO_FILES;
 use wsp_backend::{
     Args, ArrayForm, EmitOptions, Emitted, Expand, Expansion, KernelsSource, KvLayout, Package, PackagePart,
 };
@@ -102,10 +103,19 @@ fn packaged(
                 ("--allow-unused", data.allow_unused),
             ];
             refuse(&given, "has no meaning for the package of a task graph").map_err(|fault| vec![fault])?;
-            unit::emit(session, args, kind, part)
+            unit::emit(session, args, kind, part).map_err(with_graphs)
         }
         _ => package(session, args, part),
     }
+}
+
+/// What has no package, with the stage that it has.
+fn with_graphs(mut faults: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    for fault in faults.iter_mut().filter(|fault| fault.code == NO_FILES) {
+        fault.help =
+            vec!["`--stage graphs` writes the C++ of its graphs alone, for a device of your own".to_owned()];
+    }
+    faults
 }
 
 /// Whether programs of a kind have packages.

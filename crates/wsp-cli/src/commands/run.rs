@@ -4,7 +4,7 @@ use super::comparison::{compare, differences, operands};
 use super::emptiness::{Emptiness, Empty};
 use super::kind::{ALL_THAT_RUN, Kind, wrong_kind};
 use super::outputs::{Outputs, check_allowed};
-use super::sequential::compare_close;
+use super::sequential::{against, compare_close};
 use super::verdict::Ended;
 use super::{Outcome, Session, Warnings, cached, data, launch_options, unit, workload};
 use super::{options, replay};
@@ -127,7 +127,8 @@ fn program(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<Diagnos
                     // Schedule, threads and fast operations must not change what it computes.
                     [] => {
                         let expected = program.oracle(&loaded, &options)?.outputs;
-                        compare_close(&outcome.outputs, &expected, operands(&options, &loaded.arrays))?
+                        let operands = operands(&options, &loaded.arrays);
+                        compare_close(&outcome.outputs, &expected, operands, &against(options.target))?
                     }
                     _ => compare(&loaded, &outcome, &options)?,
                 }))

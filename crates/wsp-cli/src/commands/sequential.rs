@@ -4,13 +4,15 @@ use super::reference::integers;
 use crate::report::{Check, Difference};
 use pto_wsp::codes;
 use wsp_backend::unravel;
-use wsp_check::reference::{Comparison, Tolerance, compare, to_f64};
+use wsp_check::reference::{Against, Comparison, Tolerance, compare, to_f64};
 use wsp_core::DType;
+use wsp_core::tg::Platform;
 use wsp_diag::Diagnostic;
-use wsp_plan::{Array, Arrays};
+use wsp_plan::{Array, Arrays, Target};
 
 /// Compares arrays of a run on fast tile operations with those of one on plain ones: real numbers within what these may differ by,
-/// integers and truth values bit by bit. `operands` is the type that operands of products are rounded to, where they are.
+/// integers and truth values bit by bit. `operands` is the type that operands of products are rounded to, where they are; `against` is what
+/// the other run was.
 ///
 /// # Errors
 /// When outputs cannot be compared.
@@ -18,6 +20,7 @@ pub(super) fn compare_close(
     outputs: &Arrays,
     expected: &Arrays,
     operands: Option<DType>,
+    against: &Against,
 ) -> Result<Vec<Comparison>, Vec<Diagnostic>> {
     let mut all = Vec::new();
     for (name, expected) in expected {
@@ -30,9 +33,15 @@ pub(super) fn compare_close(
             }
             None => compare_integers(name, output, expected),
         };
-        all.push(compared.map_err(|fault| vec![fault])?);
+        let compared = compared.map_err(|fault| vec![fault])?;
+        all.push(Comparison { against: against.clone(), ..compared });
     }
     Ok(all)
+}
+
+/// What the other run of a program for a target is.
+pub(super) fn against(target: &Target) -> Against {
+    if target.platform == Platform::Cpu { Against::Itself } else { Against::CpuSim }
 }
 
 /// Compares arrays of integers. Differences are taken of the integers: numbers of f64 may be equal where these are not.
@@ -130,7 +139,7 @@ mod tests {
         };
         let expected = arrays(far, -128, 1.0);
         let outside = |outputs: &Arrays| {
-            let all = compare_close(outputs, &expected, None).unwrap();
+            let all = compare_close(outputs, &expected, None, &Against::Itself).unwrap();
             all.into_iter().map(|one| (one.name.clone(), one.elements, one.outside)).collect::<Vec<_>>()
         };
         let want = |narrow, wide| {
@@ -140,10 +149,16 @@ mod tests {
         assert_eq!(outside(&expected), want(0, 0));
         assert_eq!(outside(&arrays(far + 1, -128, 1.0)), want(0, 1));
         assert_eq!(outside(&arrays(far, 127, 1.0)), want(1, 0));
-        let worst = compare_close(&arrays(far, 127, 1.0), &expected, None).unwrap()[0].worst.clone().unwrap();
+        let worst = compare_close(&arrays(far, 127, 1.0), &expected, None, &Against::Itself).unwrap()[0]
+            .worst
+            .clone()
+            .unwrap();
         assert_eq!((worst.index, worst.actual, worst.expected), (vec![1], 127.0, -128.0));
         let other = Arrays::from([("narrow".to_owned(), Array::of(&[1], &[7_i8]).unwrap())]);
-        assert_eq!(compare_close(&other, &expected, None).unwrap_err()[0].code, codes::CANNOT_COMPARE);
+        assert_eq!(
+            compare_close(&other, &expected, None, &Against::Itself).unwrap_err()[0].code,
+            codes::CANNOT_COMPARE
+        );
     }
 
     #[test]

@@ -4,6 +4,7 @@
 mod beside;
 mod edits;
 mod expansions;
+mod host;
 mod workloads;
 
 use crate::command::{Folder, ended, run, wsp};

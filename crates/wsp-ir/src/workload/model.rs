@@ -147,13 +147,30 @@ pub struct Kernel {
     pub name: String,
     /// What a call gives it.
     pub signature: Signature,
-    /// Where it runs.
+    /// The cores that it runs on.
     pub unit: ExecPool,
+    /// Whether its tasks are the host's, where an accelerator runs the others; its unit is any then.
+    pub on_host: bool,
     /// Cost of one task in cycles, for virtual time: an expression over parameters and the kernel's scalar parameters, the
     /// `n`-th of which is variable `n`. None counts as 1.
     pub cost: Option<IntExpr>,
     /// Where it is declared, or first called.
     pub span: Span,
+}
+
+impl Kernel {
+    /// The words of places where kernels run: a unit, and whether it is the host.
+    pub const PLACES: &'static [(&'static str, (ExecPool, bool))] = &[
+        ("vector", (ExecPool::Vector, false)),
+        ("cube", (ExecPool::Cube, false)),
+        ("any", (ExecPool::Any, false)),
+        ("host", (ExecPool::Any, true)),
+    ];
+
+    /// The word of where it runs.
+    pub fn place(&self) -> &'static str {
+        if self.on_host { "host" } else { self.unit.word() }
+    }
 }
 
 /// What a call gives a kernel.

@@ -143,9 +143,10 @@ impl At<'_> {
                 }
                 Signature::Declared(fields.short_list("params", kernel_param)?)
             };
-            let unit = fields.optional("unit", |json| json.word(ExecPool::WORDS))?.unwrap_or_default();
+            let place = fields.optional("unit", |json| json.word(Kernel::PLACES))?;
+            let (unit, on_host) = place.unwrap_or_default();
             let cost = fields.optional("cost", |json| at.expr(json))?;
-            Ok(Kernel { name, signature, unit, cost, span: at.span })
+            Ok(Kernel { name, signature, unit, on_host, cost, span: at.span })
         })
     }
 

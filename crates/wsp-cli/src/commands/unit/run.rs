@@ -8,7 +8,7 @@ use crate::commands::emptiness::Emptiness;
 use crate::commands::options::refuse;
 use crate::commands::outputs::{Outputs, check_allowed};
 use crate::commands::run::recording;
-use crate::commands::sequential::{compare_bits, compare_close};
+use crate::commands::sequential::{against, compare_bits, compare_close};
 use crate::commands::verdict::Ended;
 use crate::commands::{NO_KERNEL_OF_A_FILE, Outcome, Session, machine, named, refuse_machine_options};
 use crate::engine::{program, program as program_of, run_of_unit};
@@ -102,7 +102,7 @@ pub(in crate::commands) fn run(
             differences: &differences,
             report: Box::new(|check, findings| UnitReport {
                 program: args.file.display().to_string(),
-                threads: options.threads,
+                threads: options.threads.max(1),
                 devices: options.unit.devices,
                 sources: ready.sources.clone(),
                 scalars: scalars.clone(),
@@ -324,6 +324,7 @@ fn compare(
             &ran.outputs,
             &expected,
             operands_on(unit.target, &args.arrays),
+            &against(unit.target),
         )?));
     }
     session.terminal.progress("running once more, on one thread");

@@ -5,7 +5,7 @@ use super::source::{Source, library_values, plan};
 use super::{check_graph_memory, used_files};
 use crate::args::{RunArgs, Setting};
 use crate::commands::cached;
-use crate::commands::comparison::{compare_arrays, differences};
+use crate::commands::comparison::{compare_arrays, differences, operands_of};
 use crate::commands::data::{self, output_names};
 use crate::commands::emptiness::{Emptiness, Empty};
 use crate::commands::options::{refuse, refused, unread_value};
@@ -21,6 +21,7 @@ use pto_wsp::cache::CachedPlan;
 use pto_wsp::codes;
 use pto_wsp::trace::key_of_workload;
 use wsp_backend::{Args, Bodies, Expand, KvLayout, Program, Recording, RunOptions, WorkloadRunOptions};
+use wsp_check::reference::Against;
 use wsp_diag::Diagnostic;
 use wsp_ir::workload::{ParamSource, PoolSizes, Ready, SchedulePolicy, Trace};
 use wsp_plan::target::CPU_SIM;
@@ -75,6 +76,7 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
     let name = plan.schedule.name.clone();
     // What runs on AICPUs alone tells nothing of the schedule beside its results.
     let lines: Vec<String> = plan.schedule.lines.iter().map(|line| line.on_aicpus().to_string()).collect();
+    let of_package = plan.options.target != CPU_SIM;
     let program = program(&plan.into(), mode, scalar_engine, cached::code(cached.as_ref()))?;
     let mut outcome = match is_virtual {
         true => simulate_tasks(&*program, &of_run, &options, None)?,
@@ -103,7 +105,10 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
                 what: "the workload has no task",
                 empty: empty_params(&source, &outcome.params, &of_run.values),
             }),
-            compare: &|| compare(session, (&source, &*program), (&of_run, &options), &outcome),
+            compare: &|| {
+                let oracle = of_package.then(|| on_cpu_sim(&source, args)).transpose()?;
+                compare(session, (&source, &*program, oracle.as_deref()), (&of_run, &options), &outcome)
+            },
             uncompared: "no task writes an element of a tensor",
             differences: &|check| match (check, &source.library) {
                 (Check::Close(all), Some(library)) => {
@@ -202,10 +207,17 @@ fn written(source: &Source, plan: &WorkloadPlan) -> Vec<String> {
     plan.written().into_iter().chain(of_library.into_iter().flatten()).collect()
 }
 
-/// Compares with the references of the used file or, where it names none, with a sequential run.
+/// What a package is compared with.
+fn on_cpu_sim(source: &Source, args: &RunArgs) -> Result<Box<dyn Program>, Vec<Diagnostic>> {
+    let (plan, _) = planned(source, &args.launch.set, args.launch.schedule.as_deref(), None)?;
+    let (mode, scalar_engine) = machine(&args.launch);
+    program(&plan.into(), mode, scalar_engine, None)
+}
+
+/// Compares with the references of the used file or, where it names none, with a sequential run, of another program where one is given.
 fn compare(
     session: &Session,
-    (source, program): (&Source, &dyn Program),
+    (source, program, other): (&Source, &dyn Program, Option<&dyn Program>),
     (args, options): (&Args, &RunOptions),
     outcome: &TasksOutcome,
 ) -> Result<Check, Vec<Diagnostic>> {
@@ -223,11 +235,18 @@ fn compare(
     }
     session.terminal.progress("running once more, one task after another");
     let recording = Recording::Off;
-    let sequential =
+    let mut sequential =
         RunOptions { sequential: true, trace: false, replay: None, recording, ..options.clone() };
-    let expected = run_tasks(program, args, &sequential)?.outputs;
+    if other.is_some() {
+        (sequential.workload.expand, sequential.workload.aicpus) = (Expand::default(), 0);
+    }
+    let expected = run_tasks(other.unwrap_or(program), args, &sequential)?.outputs;
+    let against = if other.is_some() { Against::CpuSim } else { Against::Itself };
+    let operands = other.and_then(|_| operands_of(&args.arrays));
     match outcome.bodies {
-        Some(Bodies::Library) => Ok(Check::Close(compare_close(&outcome.outputs, &expected, None)?)),
+        Some(Bodies::Library) => {
+            Ok(Check::Close(compare_close(&outcome.outputs, &expected, operands, &against)?))
+        }
         _ => Ok(compare_bits(&outcome.outputs, &expected)),
     }
 }

@@ -1,7 +1,7 @@
 //! Packages whose files were edited.
 
 use super::TWO_KERNELS;
-use crate::command::{Folder, run};
+use crate::command::{Folder, ended, run};
 use std::collections::BTreeMap;
 
 /// Numbers that follow from a seed.
@@ -58,4 +58,29 @@ fn a_package_that_was_edited_anywhere_is_known() {
         let found = wsp_backend::intact(&of(manifest).unwrap(), &mut |name| of(name));
         assert_eq!(found.err().as_deref(), edited.then_some(path), "edit {case}");
     }
+}
+
+/// Code of generators, which every AICPU interprets, trusts no word.
+#[test]
+fn code_of_generators_that_was_edited_ends() {
+    let folder = Folder::with(&[("edits.cpp", include_str!("edits.cpp"))]);
+    let args = ["emit", "examples/decode_attention.pto", "--target", "a2", "--generate", "len=7"];
+    let (code, _, err) = run(&[&args[..], &["--expand", "bytecode", "-o", &folder.at("p")]].concat());
+    assert_eq!(code, 0, "{err}");
+    // Loops that do not end are found sooner.
+    let header = folder.path("p/include/pto/wsp/backend/npu/on_device_gen.hpp");
+    let text = std::fs::read_to_string(&header).unwrap();
+    assert!(text.contains("= 20000000000;"));
+    std::fs::write(&header, text.replace("= 20000000000;", "= 200;")).unwrap();
+    let mut compile = std::process::Command::new(std::env::var_os("CXX").unwrap_or("c++".into()));
+    compile.current_dir(folder.path("")).args(["-std=c++17", "-O0", "-Ip", "-Ip/include", "edits.cpp"]);
+    compile.args(["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-o", "edits"]);
+    let (code, _, err) = ended(compile);
+    assert_eq!(code, 0, "{err}");
+    let cases = std::env::var("WSP_CASES").map_or(2_000, |cases| cases.parse::<u32>().unwrap());
+    let mut edits = std::process::Command::new(folder.path("edits"));
+    edits.arg(cases.to_string());
+    let (code, out, err) = ended(edits);
+    assert_eq!((code, out), (0, format!("{cases} codes with edits, ended or trapped\n")), "{err}");
+    println!("{cases} edits of code");
 }

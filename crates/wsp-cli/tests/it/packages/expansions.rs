@@ -47,7 +47,14 @@ TG_SYNC(PAIR)
 fn a_task_graph_of_kernels_runs_as_a_package() {
     let without = GRAPH.replace("use \"pair.pto\"", "");
     let twice = format!("{GRAPH}TG_LAUNCH(PAIR, main)\n");
-    let files = [("pair.pto", PAIR), ("pair.tg", GRAPH), ("bare.tg", &without), ("twice.tg", &twice)];
+    let kept = GRAPH.replace("TG_END(PAIR)", "TG_CHECKPOINT(PAIR, 1)\nTG_END(PAIR)");
+    let files = [
+        ("pair.pto", PAIR),
+        ("pair.tg", GRAPH),
+        ("bare.tg", &without),
+        ("twice.tg", &twice),
+        ("kept.tg", &kept),
+    ];
     let folder = Folder::with(&files);
     let (code, out, err) =
         hosted(&folder, &["run", &folder.at("pair.tg"), "--target", "ascend_host", "--check"]);
@@ -61,7 +68,12 @@ fn a_task_graph_of_kernels_runs_as_a_package() {
     let c = pto_wsp::npy::read("C", &want[0]).unwrap();
     assert_eq!(c.as_slice::<f32>().unwrap()[0], 2.0 * a[56 * 32] + 1.0);
     runs_to(package, &inputs, &outputs, &[], &want);
-    for (file, word) in [("bare.tg", "no body"), ("twice.tg", "more than one graph")] {
+    for (file, word) in [
+        ("bare.tg", "no body"),
+        ("twice.tg", "more than one graph"),
+        ("twice.tg", "`--stage graphs` writes the C++"),
+        ("kept.tg", "no NPU has `TG_CHECKPOINT`"),
+    ] {
         let to = folder.at("none");
         let (code, _, err) = run(&["emit", &folder.at(file), "--target", "a2", "-o", &to]);
         assert!(code == 1 && err.contains(word), "{file}: {err}");
@@ -69,12 +81,21 @@ fn a_task_graph_of_kernels_runs_as_a_package() {
     }
 }
 
-/// Rounds that a number decides, one of which runs more, then rounds that a tensor decides, from one buffer to the other, between copies.
+/// Two kernels that start together; rounds that a number decides, one of which runs more, then rounds that a tensor decides, from one buffer to the other, between copies.
 const ROUNDS: &str = "use \"pair.pto\"
 const BYTES = 64*32*4
 extern A: f32[64, 32]
 extern C: f32[64, 32]
+extern D: f32[64, 32]
+extern E: f32[64, 32]
 TG_BEGIN(ROUNDS)
+TG_KERNEL(ONE, double_entry, 2, AIV, 0)
+MC_BIND(ONE, 0, A)
+MC_BIND(ONE, 1, D)
+TG_KERNEL(OTHER, swap_entry, 3, AIV, 0)
+MC_BIND(OTHER, 0, A)
+MC_BIND(OTHER, 1, E)
+SY_BARRIER({ONE, OTHER}, 0)
 MC_ALLOC(PING, BYTES)
 MC_ALLOC(PONG, BYTES)
 MC_ALLOC(LEFT, 4)

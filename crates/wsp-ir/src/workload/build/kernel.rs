@@ -16,6 +16,7 @@ pub struct KernelBuilder<'m> {
     /// None for a kernel of a used file.
     params: Option<Vec<KernelParam>>,
     unit: ExecPool,
+    on_host: bool,
     cost: Option<Expr>,
     scope: Owner,
 }
@@ -23,7 +24,8 @@ pub struct KernelBuilder<'m> {
 impl<'m> KernelBuilder<'m> {
     pub(super) fn new(module: &'m mut ModuleBuilder, name: &str, params: Option<Vec<KernelParam>>) -> Self {
         let scope = Owner::fresh();
-        KernelBuilder { module, name: name.to_owned(), params, unit: ExecPool::Any, cost: None, scope }
+        let (name, unit) = (name.to_owned(), ExecPool::Any);
+        KernelBuilder { module, name, params, unit, on_host: false, cost: None, scope }
     }
 
     fn param(mut self, name: &str, kind: ParamKind) -> Self {
@@ -57,9 +59,15 @@ impl<'m> KernelBuilder<'m> {
         self.param(name, ParamKind::Scalar)
     }
 
-    /// Where it runs.
+    /// The cores that it runs on.
     pub fn on(mut self, unit: ExecPool) -> Self {
-        self.unit = unit;
+        (self.unit, self.on_host) = (unit, false);
+        self
+    }
+
+    /// Its tasks are the host's, where an accelerator runs the others.
+    pub fn on_host(mut self) -> Self {
+        (self.unit, self.on_host) = (ExecPool::Any, true);
         self
     }
 
@@ -84,12 +92,13 @@ impl<'m> KernelBuilder<'m> {
 
     /// Declares it.
     pub fn finish(self) -> Kernel {
-        let KernelBuilder { module, name, params, unit, cost, scope } = self;
+        let KernelBuilder { module, name, params, unit, on_host, cost, scope } = self;
         let place = format!("the cost of kernel `{name}`");
         let cost = cost.map(|cost| module.accept(cost, Some(scope), &place));
         let id = KernelId(module.module.kernels.len().min(usize::from(u16::MAX)) as u16);
         let signature = params.map_or(Signature::Library, Signature::Declared);
-        module.module.kernels.push(model::Kernel { name, signature, unit, cost, span: Span::default() });
+        let span = Span::default();
+        module.module.kernels.push(model::Kernel { name, signature, unit, on_host, cost, span });
         Kernel { id, owner: module.owner }
     }
 }

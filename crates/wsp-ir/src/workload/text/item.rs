@@ -47,6 +47,7 @@ impl<'t> Parser<'t> {
                     name,
                     signature,
                     unit: ExecPool::Any,
+                    on_host: false,
                     cost: None,
                     span: start,
                 });
@@ -282,13 +283,17 @@ impl<'t> Parser<'t> {
         }
         // A broken attribute must not hide the parameters from calls.
         if let Some(kernel) = self.module.kernels.last_mut() {
-            *kernel = Kernel { name: name.to_owned(), signature, unit: ExecPool::Any, cost: None, span };
+            let name = name.to_owned();
+            *kernel = Kernel { name, signature, unit: ExecPool::Any, on_host: false, cost: None, span };
         }
-        let unit =
-            if self.eat_word("on") { self.one_of("execution unit", ExecPool::WORDS)? } else { ExecPool::Any };
+        let (unit, on_host) = if self.eat_word("on") {
+            self.one_of("execution unit", Kernel::PLACES)?
+        } else {
+            Kernel::PLACES[2].1
+        };
         let cost = if self.eat_word("cost") { Some(self.expr()?) } else { None };
         if let Some(kernel) = self.module.kernels.last_mut() {
-            (kernel.unit, kernel.cost) = (unit, cost);
+            (kernel.unit, kernel.on_host, kernel.cost) = (unit, on_host, cost);
         }
         self.semicolon("the kernel")
     }

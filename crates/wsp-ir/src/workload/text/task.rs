@@ -94,7 +94,8 @@ impl<'t> Parser<'t> {
             None if self.module.uses.is_empty() => Err(self.undeclared_kernel(name, span)),
             None => {
                 let (signature, name_owned) = (Signature::Library, name.to_owned());
-                let kernel = Kernel { name: name_owned, signature, unit: ExecPool::Any, cost: None, span };
+                let unit = ExecPool::Any;
+                let kernel = Kernel { name: name_owned, signature, unit, on_host: false, cost: None, span };
                 self.module.kernels.push(kernel);
                 self.check_kernel_count(span)?;
                 let id = KernelId((self.module.kernels.len() - 1) as u16);

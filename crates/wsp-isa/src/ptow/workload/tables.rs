@@ -66,6 +66,7 @@ impl<'p> Lifting<'p> {
                 name,
                 signature: Signature::Library,
                 unit,
+                on_host: false,
                 cost: None,
                 span: Span::default(),
             });

@@ -5,7 +5,8 @@
 #include <string>
 
 #include "inputs.hpp"
-#include "pto/wsp/backend/npu/host_run.hpp"
+#include "pto/wsp/backend/npu/host_side.hpp"
+#include "serial.hpp"
 
 namespace pto::host {
 
@@ -17,6 +18,8 @@ struct CoreOptions {
     std::uint32_t window = 0;
     // Threads that run cores; 0 takes one step after the other.
     std::uint32_t threads = 0;
+    // What the tasks of the host and those of cores wait for of each other.
+    npu::CrossOrder order = npu::CrossOrder::edges;
 };
 
 namespace cores_detail {
@@ -73,6 +76,22 @@ void dispatch(std::uint16_t kernel, const std::int64_t *args) {
     running_task() = nullptr;
 }
 
+// A task of the host computes as a core behind the last one would.
+template <class Program>
+void run_on_host(const npu::TaskArgs &task) {
+    TaskWords words(task);
+    begin_task(std::uint32_t{Program::Policy::cube_cores} + Program::Policy::vector_cores);
+    dispatch<Program>(task.kernel, words.words());
+    end_task();
+}
+
+// What generating tasks came to, if it was trapped.
+template <class Program>
+std::string trapped(const Launched<Program> &launched) {
+    if (launched.trap == npu::Trap::none || launched.trap == npu::Trap::stopped) return {};
+    return std::string("generating tasks: ") + npu::generator::text(launched.trap);
+}
+
 }  // namespace cores_detail
 
 // Runs a launch so; the text is what went wrong.
@@ -107,10 +126,19 @@ std::string run_on_cores(const typename Program::Launch &launch, LaunchMemory &m
         add_tensor("exchange", static_cast<std::uint8_t *>(data), static_cast<std::uint32_t>(bytes), false);
     };
     cores_detail::Launched<Program> launched{launch};
-    const npu::HostResult result = npu::run(config, cores_detail::orchestrate<Program>, &launched, cores_detail::dispatch<Program>);
-    if (launched.trap != npu::Trap::none && launched.trap != npu::Trap::stopped) {
-        return std::string("generating tasks: ") + npu::generator::text(launched.trap);
+    void *const exchange = Program::has_host ? memory.get("exchange of the host", Policy::descriptor_bytes + 64) : nullptr;
+    npu::HostSide host({cores_detail::orchestrate<Program>, &launched, Program::on_host, cores_detail::run_on_host<Program>, memory.buffers,
+                        exchange, forget_values});
+    if (Program::has_host) {
+        if (exchange == nullptr || !host.plan(options.order)) {
+            const std::string fault = cores_detail::trapped(launched);
+            return fault.empty() ? "there is no memory for the tasks of the host" : fault;
+        }
+        memory.tokens = host.tokens();
+        config.host = &host;
     }
+    const npu::HostResult result = npu::run(config, cores_detail::orchestrate<Program>, &launched, cores_detail::dispatch<Program>);
+    if (const std::string fault = cores_detail::trapped(launched); !fault.empty()) return fault;
     if (!result.of_kernel) return result.fault;
     return "task of ordinal " + std::to_string(result.ordinal) + ", " + Program::name(result.kernel) + ": " + result.fault;
 }

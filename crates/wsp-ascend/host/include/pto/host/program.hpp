@@ -30,7 +30,7 @@ struct Options {
 
 inline const char *usage() {
     return "usage: run --inputs FILE.npz --outputs FILE.npz [--set NAME=VALUE]... [--aicpus N] [--window N] [--seed N]\n"
-           "           [--threads N] [--serial] [--report]\n"
+           "           [--threads N] [--phases] [--serial] [--report]\n"
            "\n"
            "  --inputs FILE.npz    the arrays that the launch takes; or a folder with NAME.npy of each\n"
            "  --outputs FILE.npz   where those that it writes go; or a folder\n"
@@ -39,6 +39,7 @@ inline const char *usage() {
            "  --window N           tasks that are in flight at most, 1 to 1048576 [as the schedule says, or 1024]\n"
            "  --seed N             the order in which AICPUs and cores take steps [0]\n"
            "  --threads N          run cores on N threads, in no order; 0: one step after the other [0]\n"
+           "  --phases             the host and cores take turns: a task waits for all earlier ones of the other side\n"
            "  --serial             run each task as it is generated, without AICPUs, window, seed and threads\n"
            "  --report             print lines for programs: kernels, workspace, parameters, elements that no task wrote\n";
 }
@@ -60,6 +61,10 @@ inline std::string read_options(int argc, char **argv, Options &options) {
         given.push_back(name);
         if (name == "--serial" || name == "--report") {
             (name == "--serial" ? options.serial : options.report) = true;
+            continue;
+        }
+        if (name == "--phases") {
+            options.cores.order = npu::CrossOrder::phases;
             continue;
         }
         const bool is_known = name == "--inputs" || name == "--outputs" || name == "--set" || name == "--aicpus" ||
@@ -96,7 +101,7 @@ inline std::string read_options(int argc, char **argv, Options &options) {
         }
     }
     for (const std::string &name : given) {
-        const bool is_of_cores = name == "--aicpus" || name == "--window" || name == "--seed" || name == "--threads";
+        const bool is_of_cores = name == "--aicpus" || name == "--window" || name == "--seed" || name == "--threads" || name == "--phases";
         if (options.serial && is_of_cores) return "`" + name + "` has no effect with `--serial`: leave one of them out";
     }
     if (options.inputs.empty()) return "`--inputs FILE.npz` is missing";
@@ -150,6 +155,7 @@ template <class Program>
 void report(const typename Program::Launch &launch, const LaunchMemory &memory) {
     for (const auto &[name, count] : launch.kernels) std::printf("kernel %s %" PRIu64 "\n", name, count);
     for (const auto &[name, count] : memory.kernels) std::printf("kernel %s %" PRIu64 "\n", name, count);
+    if (Program::has_host) std::printf("tokens %" PRIu64 "\n", memory.tokens);
     std::printf("workspace %" PRIu64 "\n", launch.workspace_bytes);
     Program::parameters(launch, [](const char *name, auto value) {
         using T = decltype(value);
@@ -174,6 +180,9 @@ int run_program(int argc, char **argv) {
     Options options;
     if (const std::string why = read_options(argc, argv, options); !why.empty()) {
         return wrong(2, why + "\n\n" + usage());
+    }
+    if (options.cores.order == npu::CrossOrder::phases && !Program::has_host) {
+        return wrong(2, "`--phases` has no effect: no kernel of the package runs on the host");
     }
     std::error_code error;
     if (std::filesystem::equivalent(options.inputs, options.outputs, error)) {

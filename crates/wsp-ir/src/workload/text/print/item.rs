@@ -106,8 +106,8 @@ impl Printer<'_> {
         } else {
             self.names = Names::default();
         }
-        if kernel.unit != ExecPool::default() {
-            self.text(&format!(" on {}", kernel.unit.word()));
+        if kernel.on_host || kernel.unit != ExecPool::default() {
+            self.text(&format!(" on {}", kernel.place()));
         }
         if let Some(cost) = &kernel.cost {
             self.text(" cost ");

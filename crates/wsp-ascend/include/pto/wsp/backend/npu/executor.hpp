@@ -328,6 +328,11 @@ private:
     void flush();
     void release(std::uint32_t at);
     void make_ready(std::uint32_t at);
+    bool may_start(std::uint32_t at) const {
+        return config_.may_start == nullptr || config_.may_start(config_.others_user, nodes_[at].ordinal);
+    }
+    bool others_let_go() const;
+    void look_outside();
     void dispatch(Aicpu& cpu);
     void start(Aicpu& cpu, std::uint32_t at, std::uint32_t core);
     void complete(std::uint32_t at);
@@ -424,6 +429,8 @@ private:
     std::uint32_t running_ = 0;
     std::uint16_t finished_ = 0;
     std::uint32_t submission_ = 0;
+    // The first task that waits for tasks of others alone.
+    std::uint32_t outside_ = graph::none;
     // What all later tasks wait for.
     Scope fence_{0, 0, true};
     graph::ProducerRef barrier_{graph::none, 0};

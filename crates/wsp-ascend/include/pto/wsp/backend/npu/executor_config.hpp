@@ -72,6 +72,12 @@ struct ExecutorConfig {
     // Told, one call at a time, when a task is given to a core and when its completion is taken; may be null.
     void (*observe)(void* user, const CoreTask& task, std::uint32_t core, bool starts) = nullptr;
     void* observe_user = nullptr;
+    // Of tasks that others run, as the host: whether those of a kernel are theirs, which are submitted and left to them; whether all of them
+    // that an ordinal waits for are complete. Told, one call at a time, of each completion of an own task, by its ordinal. Null without others.
+    bool (*is_of_others)(void* user, std::uint16_t kernel) = nullptr;
+    bool (*may_start)(void* user, std::uint64_t ordinal) = nullptr;
+    void (*completed)(void* user, std::uint64_t ordinal) = nullptr;
+    void* others_user = nullptr;
 };
 
 // A field of a configuration that is out of its range.

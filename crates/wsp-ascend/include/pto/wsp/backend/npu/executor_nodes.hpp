@@ -25,6 +25,8 @@ struct Node {
     std::uint32_t next, before;
     // With the same hash of the ordinal.
     std::uint32_t next_of_hash;
+    // The next task that waits for tasks of others alone.
+    std::uint32_t next_outside;
     // The next task of its stream, when that waits for this one.
     std::uint32_t next_of_stream;
     std::uint32_t group;

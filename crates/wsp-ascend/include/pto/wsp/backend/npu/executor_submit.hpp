@@ -8,6 +8,7 @@ namespace pto::wsp::backend::npu {
 inline bool Executor::submit(Aicpu& cpu, const TaskArgs& task) {
     const Inside inside(*this, cpu);
     if (stopped() || !check(cpu, task)) return false;
+    if (config_.is_of_others != nullptr && config_.is_of_others(config_.others_user, task.kernel)) return true;
     graph::DepBatcher& batcher = state_.batcher;
     // An edge from each unfinished task and scope, and the end.
     const auto room = [&] {
@@ -31,7 +32,10 @@ inline bool Executor::submit(Aicpu& cpu, const TaskArgs& task) {
     ++changes_;
     if (batcher.due()) flush();
     // Cores are looked after while tasks come, too.
-    if (submission_ % 16 == 0) take_completions(cpu);
+    if (submission_ % 16 == 0) {
+        take_completions(cpu);
+        look_outside();
+    }
     if (state_.ready.size() > 0) dispatch(cpu);
     return true;
 }
@@ -179,6 +183,7 @@ inline bool Executor::order_by_regions(Aicpu& cpu, std::uint32_t at, const TaskA
 inline void Executor::drain(Aicpu& cpu) {
     take_completions(cpu);
     flush();
+    look_outside();
     dispatch(cpu);
 }
 
@@ -221,7 +226,9 @@ inline void Executor::flush() {
 inline void Executor::release(std::uint32_t at) {
     if (--nodes_[at].pending > 0) return;
     if (!nodes_.is_point(at)) {
-        make_ready(at);
+        if (may_start(at)) return make_ready(at);
+        nodes_[at].next_outside = outside_;
+        outside_ = at;
         return;
     }
     for (std::uint32_t after; (after = nodes_.unlink(at)) != graph::none;) release(after);
@@ -235,6 +242,28 @@ inline void Executor::make_ready(std::uint32_t at) {
         return;
     }
     state_.ready.push(node.pool, at, node.priority);
+}
+
+// Whether a task that waits for tasks of others alone may start.
+inline bool Executor::others_let_go() const {
+    std::uint32_t at = outside_;
+    while (at != graph::none && !may_start(at)) at = nodes_[at].next_outside;
+    return at != graph::none;
+}
+
+// Makes those ready that may start.
+inline void Executor::look_outside() {
+    std::uint32_t* link = &outside_;
+    while (*link != graph::none) {
+        const std::uint32_t at = *link;
+        if (!may_start(at)) {
+            link = &nodes_[at].next_outside;
+            continue;
+        }
+        *link = nodes_[at].next_outside;
+        make_ready(at);
+        ++changes_;
+    }
 }
 
 // Gives ready tasks to idle cores of an AICPU.
@@ -271,6 +300,7 @@ inline void Executor::start(Aicpu& cpu, std::uint32_t at, std::uint32_t core) {
 inline void Executor::complete(std::uint32_t at) {
     Node& node = nodes_[at];
     if (config_.observe != nullptr) config_.observe(config_.observe_user, payloads_[at].task, node.core, false);
+    if (config_.completed != nullptr) config_.completed(config_.others_user, node.ordinal);
     state_.gates.finish(node.pool, node.stream);
     if (node.stream >= 0) {
         std::uint32_t& parked = streams_[node.stream].parked;
@@ -289,9 +319,9 @@ inline void Executor::complete(std::uint32_t at) {
     ++changes_;
 }
 
-// Whether no core has a task, and all AICPUs have looked since the last change and wait.
+// Whether no core has a task, none waits for tasks of others alone, and all AICPUs have looked since the last change and wait.
 inline bool Executor::nothing_moves() const {
-    if (running_ > 0) return false;
+    if (running_ > 0 || outside_ != graph::none) return false;
     for (std::uint16_t at = 0; at < config_.num_aicpus; ++at) {
         if (aicpus_[at].waiting.kind == WaitKind::nothing || aicpus_[at].seen != changes_) return false;
     }
@@ -300,7 +330,7 @@ inline bool Executor::nothing_moves() const {
 
 inline bool Executor::has_work(std::uint16_t aicpu) const {
     const Aicpu& cpu = aicpus_[aicpu];
-    if (stopped() || (state_.ready.size() > 0 && cpu.num_idle[0] + cpu.num_idle[1] > 0)) return true;
+    if (stopped() || (state_.ready.size() > 0 && cpu.num_idle[0] + cpu.num_idle[1] > 0) || others_let_go()) return true;
     switch (cpu.waiting.kind) {
         case WaitKind::turn: return turn_ >= cpu.waiting.ordinal;
         case WaitKind::window: return !state_.window.full();

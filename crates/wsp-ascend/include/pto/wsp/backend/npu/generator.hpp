@@ -65,7 +65,7 @@ inline const char* text(Trap trap) {
         case Trap::unbounded: return "stores to a tensor are not bounded by fields of descriptors, so that it has no size";
         case Trap::row: return "a row of an axis that its tables do not have, or whose pointers decrease";
         case Trap::partition: return "tasks lie past the last range of a static partition, or it has more ranges than there are AICPUs";
-        case Trap::expression: return "an expression of the workload has no value: it overflows, divides by 0, or reads outside of its table";
+        case Trap::expression: return "an expression of the program has no value: it overflows, divides by 0, or reads outside of its table";
         case Trap::table: return "the table of tasks, or the program that makes them, is damaged: emit the package again";
         case Trap::depth: return "the depth of a channel is not from 0 to 4294967295";
         case Trap::deadlock: return "no process of a pipeline can go on: each waits for another";

@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "domain_handshake.hpp"
 #include "executor_text.hpp"
 #include "pto/host/fault.hpp"
 
@@ -25,6 +26,32 @@ namespace pto::wsp::backend::npu {
 using Orchestrate = bool (*)(void* program, TaskSink& sink);
 // Runs a kernel. A fault is thrown as pto::host::Fault.
 using Dispatch = void (*)(std::uint16_t kernel, const std::int64_t* args);
+
+// How a run and the tasks that the host runs itself wait for each other.
+class HostTurns {
+public:
+    virtual ~HostTurns() = default;
+    // A task is complete, or the next one waits: others go on. False when the run has ended early.
+    virtual bool pause(bool waits) = 0;
+    // A task has failed.
+    virtual void failed(const std::string& text, std::uint16_t kernel, std::uint64_t ordinal) = 0;
+};
+
+// Tasks that the host runs itself, beside those of cores.
+class HostTasks {
+public:
+    virtual ~HostTasks() = default;
+    // Runs them, one after the other, on the thread that calls it.
+    virtual void run(HostTurns& turns) = 0;
+    // Whether the tasks of a kernel are among them.
+    virtual bool runs(std::uint16_t kernel) const = 0;
+    // Whether what the next one waits for is complete.
+    virtual bool has_work() const = 0;
+    // Whether the tasks of the host that an ordinal of cores waits for are complete.
+    virtual bool may_start(std::uint64_t ordinal) const = 0;
+    // A task of a core is complete.
+    virtual void completed(std::uint64_t ordinal) = 0;
+};
 
 // How to run. The run makes the memory of the heap, and what `heap` and `pause` of the executor are.
 struct HostConfig {
@@ -38,6 +65,8 @@ struct HostConfig {
     void (*end_task)() = nullptr;
     // Told of the heap before the run; may be null.
     void (*heap_is)(void* data, std::uint64_t bytes) = nullptr;
+    // Null where cores run all tasks.
+    HostTasks* host = nullptr;
 };
 
 // What a run came to.
@@ -88,7 +117,7 @@ private:
 };
 
 // A run: what both modes have.
-class Run {
+class Run : private HostTurns {
 public:
     Run(const HostConfig& config, Orchestrate orchestrate, void* program, Dispatch dispatch)
         : config_(config),
@@ -97,7 +126,7 @@ public:
           dispatch_(dispatch),
           heap_(config.executor.heap_bytes),
           cores_(config.executor.cores.count()) {}
-    virtual ~Run() = default;
+    ~Run() override = default;
 
     HostResult result() {
         ExecutorConfig config = config_.executor;
@@ -109,6 +138,17 @@ public:
             static_cast<Run*>(user)->observed(task, core, starts);
         };
         config.observe_user = this;
+        if (config_.host != nullptr) {
+            config.is_of_others = [](void* user, std::uint16_t kernel) { return static_cast<Run*>(user)->config_.host->runs(kernel); };
+            config.may_start = [](void* user, std::uint64_t ordinal) {
+                return static_cast<Run*>(user)->config_.host->may_start(ordinal);
+            };
+            config.completed = [](void* user, std::uint64_t ordinal) {
+                static_cast<Run*>(user)->config_.host->completed(ordinal);
+                static_cast<Run*>(user)->wake_host();
+            };
+            config.others_user = this;
+        }
         const Memory memory(Executor::bytes(config));
         if (config_.heap_is != nullptr) config_.heap_is(config.heap, config.heap_bytes);
         Executor executor(config, cores_.data(), memory.data(), Executor::bytes(config));
@@ -127,6 +167,9 @@ protected:
     virtual void run() = 0;
     virtual void pause(std::uint16_t aicpu, Pause why) = 0;
     virtual void wake(std::uint16_t) {}
+    // Lets others go on than the host.
+    virtual void pause_host(bool waits) = 0;
+    virtual void wake_host() {}
     virtual void observed(const CoreTask& task, std::uint32_t core, bool starts) {
         const ExecutorConfig& told = config_.executor;
         if (told.observe != nullptr) told.observe(told.observe_user, task, core, starts);
@@ -163,6 +206,9 @@ protected:
 
     void orchestrate(std::uint16_t aicpu) { executor_->run(aicpu, orchestrate_, program_); }
 
+    void run_host() { config_.host->run(*this); }
+    std::size_t hosts() const { return config_.host == nullptr ? 0 : 1; }
+
     // A step of a core: false when there was nothing to do.
     CoreOrder step(std::uint32_t core) {
         std::uint64_t word = 0;
@@ -190,23 +236,29 @@ private:
             dispatch_(task.kernel, task.args);
             if (config_.end_task != nullptr) config_.end_task();
         } catch (const host::Fault& fault) {
-            failed(fault.text, task);
+            failed(fault.text, task.kernel, task.ordinal);
         } catch (const std::exception& error) {
-            failed(error.what(), task);
+            failed(error.what(), task.kernel, task.ordinal);
         }
     }
 
     // The first failure ends the run.
-    void failed(const std::string& text, const CoreTask& task) {
+    void failed(const std::string& text, std::uint16_t kernel, std::uint64_t ordinal) final {
         {
             const std::lock_guard<std::mutex> lock(failing_);
             if (!result_.fault.empty()) return;
             result_.fault = text;
             result_.of_kernel = true;
-            result_.kernel = task.kernel;
-            result_.ordinal = task.ordinal;
+            result_.kernel = kernel;
+            result_.ordinal = ordinal;
         }
-        executor_->end_early({StopKind::ended, 0, task.ordinal, 0, 0});
+        executor_->end_early({StopKind::ended, 0, ordinal, 0, 0});
+        wake_host();
+    }
+
+    bool pause(bool waits) final {
+        pause_host(waits);
+        return !executor_->stopped();
     }
 
     std::mutex failing_;
@@ -220,26 +272,27 @@ public:
         : Run(config, orchestrate, program, dispatch),
           draw_(config.seed),
           aicpus_(config.executor.num_aicpus),
-          wake_(config.executor.num_aicpus),
-          left_(config.executor.num_aicpus) {}
+          parties_(aicpus_.size() + hosts()),
+          wake_(parties_.size()),
+          left_(parties_.size()) {}
 
 protected:
     void run() override {
-        side_by_side(aicpus_.size(), [this](std::size_t number) {
-            const auto aicpu = static_cast<std::uint16_t>(number);
-            wait_for(aicpu);
-            orchestrate(aicpu);
-            leave(aicpu);
+        side_by_side(parties_.size(), [this](std::size_t number) {
+            const auto party = static_cast<std::uint16_t>(number);
+            wait_for(party);
+            if (is_host(party)) run_host();
+            else orchestrate(party);
+            leave(party);
         });
     }
+
+    void pause_host(bool) override { let_go(static_cast<std::uint16_t>(aicpus_.size())); }
 
     void pause(std::uint16_t aicpu, Pause why) override {
         // Most calls of a sink follow each other at once.
         if (why == Pause::call && draw_.below(4) > 0) return;
-        const std::uint16_t next = next_aicpu(aicpu);
-        if (next == aicpu) return;
-        pass_to(next);
-        wait_for(aicpu);
+        let_go(aicpu);
     }
 
     void observed(const CoreTask& task, std::uint32_t core, bool starts) override {
@@ -253,17 +306,32 @@ protected:
 
 private:
     struct Aicpu {
-        bool over = false;
         // Of its cores, that it has not taken.
         std::uint32_t completions = 0;
     };
+    // AICPUs, and then the host where it has tasks.
+    struct Party {
+        bool over = false;
+    };
 
-    // Lets cores run, until an AICPU is drawn.
-    std::uint16_t next_aicpu(std::uint16_t now) {
+    bool is_host(std::uint16_t party) const { return party == aicpus_.size(); }
+
+    void let_go(std::uint16_t party) {
+        const std::uint16_t next = next_party(party);
+        if (next == party) return;
+        pass_to(next);
+        wait_for(party);
+    }
+
+    // Lets cores run, until another party is drawn.
+    std::uint16_t next_party(std::uint16_t now) {
         for (;;) {
-            find_able([&](std::uint16_t at) { return aicpus_[at].completions > 0 || executor_->has_work(at); });
+            find_able([&](std::uint16_t at) {
+                if (is_host(at)) return executor_->stopped() || config_.host->has_work();
+                return aicpus_[at].completions > 0 || executor_->has_work(at);
+            });
             // Where nothing moves, all have to see it.
-            if (able_.empty() && busy_.empty()) find_able([&](std::uint16_t at) { return !executor_->has_seen(at); });
+            if (able_.empty() && busy_.empty()) find_able([&](std::uint16_t at) { return !is_host(at) && !executor_->has_seen(at); });
             const std::uint32_t parties = static_cast<std::uint32_t>(able_.size() + busy_.size());
             if (parties == 0) return now;
             const std::uint32_t drawn = draw_.below(parties);
@@ -280,34 +348,35 @@ private:
     template <typename Is>
     void find_able(Is is) {
         able_.clear();
-        for (std::uint16_t at = 0; at < aicpus_.size(); ++at) {
-            if (!aicpus_[at].over && is(at)) able_.push_back(at);
+        for (std::uint16_t at = 0; at < parties_.size(); ++at) {
+            if (!parties_[at].over && is(at)) able_.push_back(at);
         }
     }
 
-    void leave(std::uint16_t aicpu) {
-        aicpus_[aicpu].over = true;
+    void leave(std::uint16_t party) {
+        parties_[party].over = true;
         if (--left_ == 0) return;
-        std::uint16_t next = next_aicpu(aicpu);
-        while (aicpus_[next].over) next = static_cast<std::uint16_t>((next + 1) % aicpus_.size());
+        std::uint16_t next = next_party(party);
+        while (parties_[next].over) next = static_cast<std::uint16_t>((next + 1) % parties_.size());
         pass_to(next);
     }
 
-    void pass_to(std::uint16_t aicpu) {
+    void pass_to(std::uint16_t party) {
         {
             const std::lock_guard<std::mutex> lock(baton_);
-            holder_ = aicpu;
+            holder_ = party;
         }
-        wake_[aicpu].notify_one();
+        wake_[party].notify_one();
     }
 
-    void wait_for(std::uint16_t aicpu) {
+    void wait_for(std::uint16_t party) {
         std::unique_lock<std::mutex> lock(baton_);
-        wake_[aicpu].wait(lock, [&] { return holder_ == aicpu; });
+        wake_[party].wait(lock, [&] { return holder_ == party; });
     }
 
     Draw draw_;
     std::vector<Aicpu> aicpus_;
+    std::vector<Party> parties_;
     // Cores with a task.
     std::vector<std::uint32_t> busy_;
     std::vector<std::uint16_t> able_;
@@ -329,11 +398,22 @@ public:
 
 protected:
     void run() override {
-        side_by_side(aicpus_.size() + servers_.size(), [this](std::size_t number) {
+        side_by_side(aicpus_.size() + servers_.size() + hosts(), [this](std::size_t number) {
             if (number < aicpus_.size()) return orchestrate_one(static_cast<std::uint16_t>(number));
-            serve(number - aicpus_.size());
+            if (number - aicpus_.size() < servers_.size()) return serve(number - aicpus_.size());
+            handshake_.cpu_ready();
+            handshake_.wait_accelerator_ready(DomainHandshake::no_limit);
+            run_host();
+            handshake_.wait_transfer_complete(DomainHandshake::no_limit);
         });
     }
+
+    void pause_host(bool waits) override {
+        if (waits) return host_.wait();
+        for (Party& aicpu : aicpus_) aicpu.happened();
+        delay(host_.draw);
+    }
+    void wake_host() override { host_.happened(); }
 
     void pause(std::uint16_t aicpu, Pause why) override {
         Party& one = aicpus_[aicpu];
@@ -405,12 +485,19 @@ private:
 
     // The part of an AICPU. Its cores were sent home then.
     void orchestrate_one(std::uint16_t aicpu) {
+        if (hosts() > 0) handshake_.wait_cpu_ready(DomainHandshake::no_limit);
+        handshake_.accelerator_ready();
         orchestrate(aicpu);
         for (Party& server : servers_) server.happened();
+        host_.happened();
+        if (++done_ == aicpus_.size()) handshake_.transfer_complete();
     }
 
     std::vector<Party> aicpus_;
     std::vector<Party> servers_;
+    Party host_;
+    DomainHandshake handshake_;
+    std::atomic<std::size_t> done_{0};
 };
 
 }  // namespace host_detail

@@ -85,6 +85,9 @@ public:
     }
     std::vector<std::pair<const char*, std::uint64_t>> kernels;
 
+    // Edges between tasks of the host and those of cores, each with a token.
+    std::uint64_t tokens = 0;
+
     // Buffers of the launch: those that tasks are given on the way count from here.
     std::uint32_t buffers = 0;
 

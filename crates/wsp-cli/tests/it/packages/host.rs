@@ -1,0 +1,70 @@
+//! Workloads some of whose kernels run on the host, between those of cores.
+
+use super::{built, device_library, hosted, launched, numbers, runs_to, save};
+use crate::command::{Folder, ended, run, wsp};
+use std::process::Command;
+use wsp_plan::Array;
+
+const CENTRE: &str = "examples/host/centre.wsp";
+
+/// 7 tiles, the last of which has 4 rows: one task of each kernel for each.
+#[test]
+fn a_kernel_of_the_host_reads_and_feeds_kernels_of_cores() {
+    let folder = Folder::with(&[]);
+    let (inputs, outputs) = (folder.path("inputs"), folder.path("outputs"));
+    save(&inputs, "x", &Array::of(&[100, 24], &numbers(5, 2400)).unwrap());
+    let x = format!("x={}", inputs.join("x.npy").display());
+    let ran = |target: &str, more: &[&str]| {
+        let to = folder.at(target);
+        let args = [&["run", CENTRE, "--input", &x, "--target", target, "--outputs", &to], more].concat();
+        let mut command = wsp(&args);
+        command.env("XDG_CACHE_HOME", folder.path("cache")).env("WSP_DEVICE_LIB", device_library());
+        let (code, out, err) = ended(command);
+        assert_eq!(code, 0, "{more:?}: {out}{err}");
+        std::fs::read(to).unwrap()
+    };
+    let want = ran("cpu_sim", &[]);
+    for expand in ["loops", "table", "bytecode"] {
+        assert!(ran("ascend_host", &["--expand", expand, "--aicpus", "2"]) == want, "{expand}");
+    }
+    for package in built(&folder) {
+        let want = launched(&package, &inputs, &outputs, &["--serial"]);
+        let (set, turns): (&[&str], &[&str]) = (&[], &["--phases"]);
+        for order in [set, turns] {
+            runs_to(&package, &inputs, &outputs, order, &want);
+            assert!(launched(&package, &inputs, &outputs, &[order, &["--threads", "3"]].concat()) == want);
+        }
+        let tokens = |order: &[&str]| {
+            let mut command = Command::new(package.join("run"));
+            command.arg("--inputs").arg(&inputs).arg("--outputs").arg(&outputs).args(order).arg("--report");
+            ended(command).1.lines().find_map(|line| line.strip_prefix("tokens ")).map(str::to_owned)
+        };
+        // To the host and back, for each tile.
+        assert_eq!((tokens(set), tokens(turns)), (Some("14".to_owned()), Some("0".to_owned())));
+    }
+}
+
+/// What has no package with kernels of the host, and a kernel of the host at fault.
+#[test]
+fn what_kernels_of_the_host_cannot_is_refused_by_name() {
+    let pto = "PTO_SHAPE(x, 4, 16)\nPTO_SHAPE(y, 4, 16)\nstruct D { uint32_t r; };
+struct E { uint32_t r; };
+PTO_KERNEL_IMPL(copy) {
+    auto d = PTO_GET_DESCRIPTOR<D>(); VecTile<float, 1, 16> t; TLOAD(t, x, {d.r}); TSTORE(y, t, {d.r});
+}
+PTO_KERNEL_IMPL(worse) {
+    auto d = PTO_GET_DESCRIPTOR<E>(); VecTile<float, 1, 16> t; TLOAD(t, y, {0}); TSTORE(x, t, {d.r});
+}
+";
+    let wsp = "use \"k.pto\";\nkernel copy on host;\nworkload main { copy(r = 1); worse(r = 2); }\n";
+    let folder = Folder::with(&[("k.pto", pto), ("k.wsp", wsp)]);
+    let file = folder.at("k.wsp");
+    let to = folder.at("none");
+    let (code, _, err) = run(&["emit", &file, "--target", "a2", "--stage", "device", "-o", &to]);
+    assert_eq!(code, 1, "{err}");
+    assert!(err.contains("kernel `copy` runs on the host"), "{err}");
+    assert!(!folder.path("none").exists());
+    // A row that nothing wrote is read on a core behind the host.
+    let (code, _, err) = hosted(&folder, &["run", &file, "--target", "ascend_host", "--generate", ""]);
+    assert!(code == 1 && err.contains("worse: fault [poison]"), "{code}: {err}");
+}
