@@ -1,8 +1,8 @@
 """Programs that are drawn at random, each written twice: for the package, and in NumPy, task by task.
 
-Numbers are whole and stay so small that every sum and product of them has no rounding in its element type, and
-integers wrap: so results are equal, whatever the order of a sum. `Drawn` is what a case is made of; it prints as the
-text of both programs.
+Numbers are whole and stay so small that every sum and product of them has no rounding in its element type,
+and integers wrap: so results are equal, whatever the order of a sum. `Drawn` is what a case is made of; it
+prints as the text of both programs.
 """
 
 from __future__ import annotations
@@ -14,28 +14,22 @@ from typing import Any, TypeVar
 
 import ml_dtypes
 import numpy as np
+import pto_wsp
 from hypothesis import strategies as st
 from pto_wsp import (
     Deps,
     DispatchPolicy,
-    In,
-    InOut,
-    Out,
-    P,
     Pools,
     ReadyPolicy,
-    Scalar,
     StartPolicy,
     TaskWindow,
     TimingPolicy,
     TracePolicy,
     Workload,
     kernel,
-    pto,
     sparse,
     table,
     tensor,
-    tile,
     workload,
 )
 from pto_wsp.dtypes import DTYPES
@@ -140,7 +134,7 @@ class Body:
         self.values.append((name, most))
 
 
-@dataclass
+@dataclass(repr=False)
 class Drawn:
     """A case: its program, the arrays that it runs on, and what NumPy computes."""
 
@@ -165,7 +159,7 @@ def _compiled(text: str, name: str, scope: dict[str, Any]) -> Any:
 
 
 def _in_numpy(dtype: str) -> dict[str, Any]:
-    """What the text in NumPy uses: narrow real numbers are computed in `f32`, in which they have no rounding."""
+    """What the text in NumPy uses: narrow real numbers are computed in `f32`, where they have no rounding."""
     held = np.dtype(NUMPY[dtype])
     wide = np.dtype(np.float32) if dtype in EXACT and dtype != "f64" else held
 
@@ -215,12 +209,25 @@ WORKLOADS = {
         "for i in range(rows):\n    plain(X[G[i]], Z[i], Y[G[G[i]]], G[i] % 4)\n",
     ),
     "routed": (
-        "def w(rows):\n    for b in P(rows):\n        with P.when(G[b] < {half}):\n            for e in P.sel(R[b]):\n"
-        "                k[b, e](X[e], Z[b], Y[b], e % 4)\n",
+        "def w(rows):\n    for b in P(rows):\n        with P.when(G[b] < {half}):\n"
+        "            for e in P.sel(R[b]):\n                k[b, e](X[e], Z[b], Y[b], e % 4)\n",
         "for b in range(rows):\n    if G[b] < {half}:\n        for e in columns(b):\n"
         "            plain(X[e], Z[b], Y[b], e % 4)\n",
     ),
 }
+
+
+def _kernels(body: Body, kind: str, rows: int) -> tuple[str, str]:
+    """The kernel of a body, and the same in NumPy; where tasks meet in an element they add to it."""
+    adds = kind in ("gathered", "routed") and dtype != "bool_" and body.fits(body.values[-1][1] * (rows + 1))
+    out, last = ("InOut", " + pto.load(y)") if adds else ("Out", "")
+    head = f"(x: In, z: In, y: {out}, n: Scalar):\n"
+    final = body.values[-1][0]
+    text = "def k" + head + "\n".join([*body.traced, f"    pto.store(y, {final}{last})"]) + "\n"
+    last = " + two(y)" if adds else ""
+    store = f"    y[...] = ({final}{last}).reshape(y.shape).astype(y.dtype)"
+    plain = "def plain(x, z, y, n):\n" + "\n".join([*body.plain, store]) + "\n"
+    return text, plain
 
 
 @st.composite
@@ -234,31 +241,20 @@ def programs(draw: Draw[Any]) -> Drawn:
     body = Body(draw, dtype, most)
     for _ in range(draw(st.integers(0, 6))):
         body.branch() if draw(st.integers(0, 4)) == 0 else body.step(cols, t)
-    # What several tasks write is of the last one, in the order of the workload.
-    adds = kind in ("gathered", "routed") and dtype != "bool_" and body.fits(body.values[-1][1] * (rows + 1))
-    out, last = ("InOut", " + pto.load(y)") if adds else ("Out", "")
-    head = "(x: In, z: In, y: {}, n: Scalar):\n".format(out)
-    final = body.values[-1][0]
-    text = "def k" + head + "\n".join([*body.traced, f"    pto.store(y, {final}{last})"]) + "\n"
-    last = " + two(y)" if adds else ""
-    store = f"    y[...] = ({final}{last}).reshape(y.shape).astype(y.dtype)"
-    plain = "def plain(x, z, y, n):\n" + "\n".join([*body.plain, store]) + "\n"
-    indices = st.lists(st.integers(0, max(rows - 1, 0)), min_size=rows, max_size=rows)
-    gathered = draw(indices) if rows else []
-    starts = sorted(draw(st.lists(st.integers(0, rows), min_size=batch - 1, max_size=batch - 1)))
-    starts = [0, *starts, rows]
-    counts = draw(st.lists(st.integers(0, 3), min_size=rows, max_size=rows))
-    indptr = [0, *np.cumsum(counts, dtype=int).tolist()]
+    text, plain = _kernels(body, kind, rows)
+    random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    gathered = random.integers(0, max(rows, 1), rows).tolist()
+    starts = [0, *np.sort(random.integers(0, rows + 1, batch - 1)).tolist(), rows]
+    indptr = [0, *np.cumsum(random.integers(0, 4, rows), dtype=int).tolist()]
     routes = [gathered[at % rows] for at in range(indptr[-1])]
     shape = (rows, cols)
-    data = [numbers(draw, dtype, shape, most) for _ in range(3)]
+    data = [numbers(random, dtype, shape, most) for _ in range(3)]
     arrays = dict(zip("XZY", (laid_out(draw, each) for each in data), strict=True))
     filled = {"t": t, "u": u, "cols": cols, "batch": batch, "half": max(rows // 2, 1)}
     traced_loops, plain_loops = (part.format(**filled) for part in WORKLOADS[kind])
     element = DTYPES[NAMES.get(dtype, dtype)]
     names = {name: tensor(("rows", cols), element, name=name) for name in "XZY"}
-    scope = {**names, "P": P, "pto": pto, "tile": tile, "In": In, "Out": Out, "InOut": InOut, "Scalar": Scalar}
-    scope["S"], scope["G"] = table(starts), table(gathered or [0])
+    scope = {**vars(pto_wsp), **names, "S": table(starts), "G": table(gathered or [0])}
     scope["R"] = sparse(max(rows, 1), indptr if rows else [0, 0], routes)
     scope["k"] = kernel(_compiled(text, "k", scope))
     work = workload(_compiled(traced_loops, "w", scope))
@@ -271,12 +267,11 @@ def programs(draw: Draw[Any]) -> Drawn:
     return Drawn(text + traced_loops, plain + plain_loops, work, arrays, sizes, want["Y"])
 
 
-def numbers(draw: Draw[Any], dtype: str, shape: tuple[int, int], most: int) -> np.ndarray:
-    """Small whole numbers; of integers also the least and the largest."""
-    random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+def numbers(random: np.random.Generator, dtype: str, shape: tuple[int, int], most: int) -> np.ndarray:
+    """Small whole numbers; of integers at times also the least and the largest."""
     held = np.dtype(NUMPY[dtype])
     values = random.integers(0 if held.kind in "ub" else -most, most + 1, shape)
-    if held.kind in "iu" and draw(st.booleans()):
+    if held.kind in "iu" and random.integers(0, 2):
         info = np.iinfo(held)
         edges = random.choice(np.array([info.min, info.max], held), shape)
         return np.where(random.integers(0, 4, shape) == 0, edges, values.astype(held))

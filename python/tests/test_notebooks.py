@@ -1,7 +1,7 @@
 """Notebooks of the examples: each runs from top to bottom and prints what is stored with it.
 
-Their code runs as a script everywhere, and in Jupyter where that is installed. `UPDATE_EXPECT=1` stores what Jupyter
-gives.
+Their code runs as a script everywhere, and in Jupyter where that is installed. `UPDATE_EXPECT=1` stores what
+Jupyter gives.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ def script_of(notebook: Path) -> str:
 def shown(outputs: list[Any]) -> str:
     """What outputs show as text: what is printed, then what a cell ends with."""
     printed = [
-        "".join(each["text"]) for each in outputs if each["output_type"] == "stream" and each["name"] == "stdout"
+        "".join(each["text"])
+        for each in outputs
+        if each["output_type"] == "stream" and each["name"] == "stdout"
     ]
     results = [
         "".join(each["data"]["text/plain"]) for each in outputs if each["output_type"] == "execute_result"
@@ -100,5 +102,5 @@ def test_jupyter_shows_what_is_stored(notebook: Path) -> None:
     if os.environ.get("UPDATE_EXPECT") == "1":
         notebook.write_text(json.dumps(ran, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     stored = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-    assert [cell.get("outputs") for cell in ran.cells] == [cell.get("outputs") for cell in stored]
-    assert [cell.get("execution_count") for cell in ran.cells] == [cell.get("execution_count") for cell in stored]
+    for part in ("outputs", "execution_count"):
+        assert [cell.get(part) for cell in ran.cells] == [cell.get(part) for cell in stored]
