@@ -219,7 +219,11 @@ WORKLOADS = {
 
 def _kernels(body: Body, kind: str, rows: int) -> tuple[str, str]:
     """The kernel of a body, and the same in NumPy; where tasks meet in an element they add to it."""
-    adds = kind in ("gathered", "routed") and dtype != "bool_" and body.fits(body.values[-1][1] * (rows + 1))
+    adds = (
+        kind in ("gathered", "routed")
+        and body.dtype != "bool_"
+        and body.fits(body.values[-1][1] * (rows + 1))
+    )
     out, last = ("InOut", " + pto.load(y)") if adds else ("Out", "")
     head = f"(x: In, z: In, y: {out}, n: Scalar):\n"
     final = body.values[-1][0]

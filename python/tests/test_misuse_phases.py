@@ -1,5 +1,5 @@
-"""What happens to a program from outside while something goes on: Ctrl-C in every phase, a fork in the middle,
-files that are edited, arrays that change their shape.
+"""What happens to a program from outside while something goes on: Ctrl-C in every phase, a fork in the
+middle, files that are edited, arrays that change their shape.
 """
 
 from __future__ import annotations
