@@ -125,12 +125,13 @@ class Body:
         (a, x), (b, y) = self.draw(st.sampled_from(self.values)), self.draw(st.sampled_from(self.values))
         name = f"v{len(self.values)}"
         if self.draw(st.booleans()) or self.dtype == "bool_" or not self.fits(x + 3 * y):
-            lines, most = [f"    {name} = {a}", "    if n > 1:", f"        {name} = {b}"], max(x, y)
+            lines, most = ["{n} = {a}", "if n > 1:", "    {n} = {b}"], max(x, y)
         else:
-            lines = [f"    {name} = {a}", "    for _ in range(n):", f"        {name} = {name} + {b}"]
-            most = x + 3 * y
-        self.traced += lines
-        self.plain += lines
+            lines, most = ["{n} = {a}", "for _ in range(n):", "    {n} = {n} + {b}"], x + 3 * y
+        # A variable keeps its type, and some narrow tiles are widened before.
+        held = "pto.cast({}, f32)" if self.limit is not None and self.dtype != "f64" else "{}"
+        self.traced += ["    " + line.format(n=name, a=held.format(a), b=held.format(b)) for line in lines]
+        self.plain += ["    " + line.format(n=name, a=a, b=b) for line in lines]
         self.values.append((name, most))
 
 
@@ -294,33 +295,41 @@ def laid_out(draw: Draw[Any], array: np.ndarray) -> np.ndarray:
     return array
 
 
-SCHEDULES: list[Callable[[Workload, int], Workload]] = [
-    lambda w, n: w.dispatch(DispatchPolicy.round_robin()),
-    lambda w, n: w.dispatch(DispatchPolicy.work_steal()),
-    lambda w, n: w.dispatch(DispatchPolicy.affinity(lambda t: t[0] if n % 2 else t.i)),
-    lambda w, n: w.dispatch(DispatchPolicy.hash(lambda t: t.i * n)),
-    lambda w, n: w.dispatch(DispatchPolicy.static_partition([(0, n), (n, 50)])),
-    lambda w, n: w.streams(n),
-    lambda w, n: w.streams(2).stream_by(lambda t: t.i % n),
-    lambda w, n: w.task_graph(deps=Deps.infer_tensor_map_exact()),
-    lambda w, n: w.task_graph(deps=Deps.infer_bytes_overlap(), window=n),
-    lambda w, n: w.task_graph(deps=Deps.hybrid(), ready=ReadyPolicy.work_steal()),
-    lambda w, n: w.task_graph(window=TaskWindow(n, mode="abort")),
-    lambda w, n: w.task_graph(start=StartPolicy.threshold(n), ready=ReadyPolicy.fifo()),
-    lambda w, n: w.task_graph(start=StartPolicy.after_orchestration(), pools=Pools.by_unit(vector=1, cube=n)),
-    lambda w, n: w.task_graph(trace=TracePolicy.measured(), ready=ReadyPolicy.priority()),
-    lambda w, n: w.priority(lambda t: t.i - n).task_graph(ready=ReadyPolicy.priority()),
-    lambda w, n: w.pipeline_depth(n),
-    lambda w, n: w.batch_deps(n),
-    lambda w, n: w.core_groups(n),
-    lambda w, n: w.workers(n),
-    lambda w, n: w.timing(TimingPolicy.batched(n)),
-    lambda w, n: w.timing(TimingPolicy.interleaved(n)),
-    lambda w, n: w.spatial_map((n, 2)),
-    lambda w, n: w.spatial_map((1, n)).layout("X", ["replicate", "replicate"]),
+SCHEDULES: list[tuple[str, Callable[[Workload, int], Workload]]] = [
+    ("dispatch", lambda w, n: w.dispatch(DispatchPolicy.round_robin())),
+    ("dispatch", lambda w, n: w.dispatch(DispatchPolicy.work_steal())),
+    ("dispatch", lambda w, n: w.dispatch(DispatchPolicy.affinity(lambda t: t.i + n))),
+    ("dispatch", lambda w, n: w.dispatch(DispatchPolicy.hash(lambda t: t.i * n))),
+    ("dispatch", lambda w, n: w.dispatch(DispatchPolicy.static_partition([(0, n), (n, 50)]))),
+    ("stream", lambda w, n: w.streams(n)),
+    ("stream", lambda w, n: w.streams(2).stream_by(lambda t: t.i % n)),
+    ("task_graph", lambda w, n: w.task_graph(deps=Deps.infer_tensor_map_exact())),
+    ("task_graph", lambda w, n: w.task_graph(deps=Deps.infer_bytes_overlap(), window=n)),
+    ("task_graph", lambda w, n: w.task_graph(deps=Deps.hybrid(), ready=ReadyPolicy.work_steal())),
+    ("task_graph", lambda w, n: w.task_graph(window=TaskWindow(n, mode="abort"))),
+    ("task_graph", lambda w, n: w.task_graph(start=StartPolicy.threshold(n), ready=ReadyPolicy.fifo())),
+    (
+        "task_graph",
+        lambda w, n: w.task_graph(
+            start=StartPolicy.after_orchestration(), pools=Pools.by_unit(vector=1, cube=n)
+        ),
+    ),
+    ("task_graph", lambda w, n: w.task_graph(trace=TracePolicy.measured(), ready=ReadyPolicy.priority())),
+    ("priority", lambda w, n: w.priority(lambda t: t.i - n).task_graph(ready=ReadyPolicy.priority())),
+    ("pipeline_depth", lambda w, n: w.pipeline_depth(n)),
+    ("batch_deps", lambda w, n: w.batch_deps(n)),
+    ("core_groups", lambda w, n: w.core_groups(n)),
+    ("workers", lambda w, n: w.workers(n)),
+    ("timing", lambda w, n: w.timing(TimingPolicy.batched(n))),
+    ("timing", lambda w, n: w.timing(TimingPolicy.interleaved(n))),
+    ("spatial_map", lambda w, n: w.spatial_map((n, 2))),
+    ("spatial_map", lambda w, n: w.spatial_map((1, n)).layout("X", ["replicate", "replicate"])),
 ]
+"""Parts of schedules; of those with one name a schedule has one."""
 
-schedules = st.lists(st.tuples(st.sampled_from(SCHEDULES), st.integers(1, 9)), max_size=3)
+schedules = st.lists(
+    st.tuples(st.sampled_from(SCHEDULES), st.integers(1, 9)), max_size=3, unique_by=lambda part: part[0][0]
+)
 
 options = st.one_of(
     st.fixed_dictionaries({"num_threads": st.integers(0, 3)}, optional={"enable_profiling": st.booleans()}),

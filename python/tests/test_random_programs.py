@@ -44,11 +44,11 @@ def refusal(error: errors.WspError) -> None:
 @drawn
 @given(programs(), schedules, options)
 def test_a_random_program_computes_what_numpy_computes(
-    case: Drawn, schedule: list[tuple[Any, int]], chosen: dict[str, Any]
+    case: Drawn, schedule: list[tuple[tuple[str, Any], int]], chosen: dict[str, Any]
 ) -> None:
     work = case.work
     try:
-        for say, n in schedule:
+        for (_, say), n in schedule:
             work = say(work, n)
         program = work.compile(**chosen)
         stats = program.execute(**case.arrays, **case.sizes)
