@@ -141,7 +141,7 @@ impl<'p> Dist<'p> {
 
     /// A file that is made, for a kind of processor.
     fn wheel_file(&self, machine: Machine) -> PathBuf {
-        let tags = format!("cp310-abi3-manylinux_2_17_{0}.{OLDEST}_{0}", machine.name());
+        let tags = format!("cp310-abi3-{OLDEST}_{0}.manylinux_2_17_{0}", machine.name());
         self.folder.join(format!("pto_wsp-{}-{tags}.whl", self.version))
     }
 
