@@ -141,19 +141,19 @@ def _target_of(span: Span | None) -> str | None:
     source = None if span is None else tree_of(span[0])
     if source is None or span is None:
         return None
-    for node in ast.walk(source.tree):
-        if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
-            _, line, col, end_line, end_col = span_of_node("", node.value)
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            same = (line, col, end_line, end_col) == tuple(span[1:]) or (
-                line == span[1]
-                and span[2] <= col
-                and (end_col <= span[4] or end_line > span[3])
-                and len(targets) == 1
-                and _makes_it(node.value)
-            )
-            if same and isinstance(node.value, ast.Call) and isinstance(targets[0], ast.Name):
-                return targets[0].id
+    for node in source.assigned.get(span[1], ()):
+        if not isinstance(node.value, ast.Call):
+            continue
+        _, line, col, end_line, end_col = span_of_node("", node.value)
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        same = (line, col, end_line, end_col) == tuple(span[1:]) or (
+            span[2] <= col
+            and (end_col <= span[4] or end_line > span[3])
+            and len(targets) == 1
+            and _makes_it(node.value)
+        )
+        if same and isinstance(targets[0], ast.Name):
+            return targets[0].id
     return None
 
 

@@ -125,6 +125,8 @@ class Source:
     functions: list[Function] = field(default_factory=list)
     loops: list[ast.For] = field(default_factory=list)
     withs: list[ast.With] = field(default_factory=list)
+    assigned: dict[int, list[ast.Assign | ast.AnnAssign]] = field(default_factory=dict)
+    """Assignments, by the first line of their value."""
     parents: dict[ast.AST, ast.AST] = field(default_factory=dict)
 
     def enclosing_function(self, node: ast.AST) -> Function | ast.Module:
@@ -176,6 +178,8 @@ def _parse(text: str) -> Source | None:
             source.loops.append(node)
         elif isinstance(node, ast.With):
             source.withs.append(node)
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
+            source.assigned.setdefault(node.value.lineno, []).append(node)
     return source
 
 

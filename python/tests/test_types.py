@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pto_wsp
 import pytest
+from test_notebooks import NOTEBOOKS, script_of
 from test_tutorial import README, REFERENCE, TUTORIAL, blocks
 
 ROOT = README.parent
@@ -94,7 +95,7 @@ def checker(request: pytest.FixtureRequest) -> Checker:
 
 
 def pages(folder: Path) -> list[Path]:
-    """The code of the pages, each as a file whose lines have the numbers of the page's."""
+    """The code of the pages, each as a file whose lines have the numbers of the page's, and of notebooks."""
     made = []
     for page in (README, TUTORIAL, REFERENCE):
         lines = [""] * (page.read_text(encoding="utf-8").count("\n") + 1)
@@ -103,6 +104,9 @@ def pages(folder: Path) -> list[Path]:
             lines[block.line - 1 : block.line - 1 + len(code)] = code
         made.append(folder / f"{page.stem.lower()}_page.py")
         made[-1].write_text("\n".join(lines) + "\n")
+    for notebook in NOTEBOOKS:
+        made.append(folder / f"{notebook.stem}_notebook.py")
+        made[-1].write_text(script_of(notebook))
     return made
 
 

@@ -44,11 +44,11 @@ pub(crate) fn missing_tools(project: &Project) -> Result<Vec<String>> {
     if cfg!(target_arch = "aarch64") {
         return Ok(Vec::new());
     }
-    Ok(missing(has_target(project)?, works(LINKER), emulator().is_some()))
+    Ok(missing(has_target(project, TARGET)?, works(LINKER), emulator().is_some()))
 }
 
 /// A program that runs what was built for the other machine.
-fn emulator() -> Option<&'static str> {
+pub(crate) fn emulator() -> Option<&'static str> {
     EMULATORS.into_iter().find(|name| works(name))
 }
 
@@ -70,11 +70,11 @@ pub(crate) fn works(program: &str) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// Whether rustc has a standard library for the target.
-fn has_target(project: &Project) -> Result<bool> {
+/// Whether rustc has a standard library for a target.
+pub(crate) fn has_target(project: &Project, target: &str) -> Result<bool> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let mut command = Command::new(rustc);
-    command.args(["--print", "target-libdir", "--target", TARGET]).current_dir(project.root());
+    command.args(["--print", "target-libdir", "--target", target]).current_dir(project.root());
     Ok(Path::new(&printed(&mut command)?).is_dir())
 }
 

@@ -2,6 +2,7 @@
 //!
 //! * the large versions of randomised tests: [`ROWS`] names each with its number of cases;
 //! * tests of kernels for AArch64 ([`crate::cross`]);
+//! * random programs of Python against NumPy ([`python`]);
 //! * emitted C++ compiled by clang ([`clang`]);
 //! * mutants of our own code ([`mutants`]);
 //! * a report of a million tasks in a browser without a window ([`report`]);
@@ -18,6 +19,7 @@ mod rows;
 
 use crate::cross;
 use crate::project::Project;
+use crate::python;
 use crate::runners::{self, Tally};
 use anyhow::{Context, Result, bail};
 use rows::{ROWS, Row};
@@ -42,6 +44,7 @@ pub(crate) struct Step {
 enum Work {
     Row(&'static Row),
     Cross,
+    Python,
     Clang,
     Mutants,
     Packages,
@@ -58,6 +61,7 @@ impl Step {
                 missing if missing.is_empty() => cross::test(project, tally).map(Outcome::Ran),
                 missing => Ok(Outcome::Skipped(missing.join("; "))),
             },
+            Work::Python => python::random(project, tally).map(Outcome::Ran),
             Work::Clang => clang::test(project, tally),
             Work::Mutants => mutants::test(project, tally),
             Work::Packages => packages::test(project),
@@ -75,6 +79,7 @@ pub(crate) fn steps(filters: &[&str]) -> Result<Vec<Step>> {
     let rows = ROWS.iter().map(|row| Step { name: row.name.to_owned(), work: Work::Row(row) });
     let others = [
         ("AArch64", Work::Cross),
+        ("random programs of Python", Work::Python),
         ("emitted C++ compiled by clang", Work::Clang),
         ("mutants of our own code", Work::Mutants),
         ("packages of our crates", Work::Packages),
@@ -194,7 +199,7 @@ mod tests {
             steps(filters).map(|steps| steps.into_iter().map(|step| step.name).collect::<Vec<String>>())
         };
         assert_eq!(names(&["AArch"]).ok(), Some(vec!["AArch64".to_owned()]));
-        assert!(names(&[]).is_ok_and(|all| all.len() == ROWS.len() + 6));
+        assert!(names(&[]).is_ok_and(|all| all.len() == ROWS.len() + 7));
         assert!(names(&["nothing of this name"]).is_err());
     }
 }

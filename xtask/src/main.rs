@@ -6,12 +6,14 @@
 //! * `python` installs the Python package and runs its tests only.
 //! * `deep` runs what takes longer: the large versions of randomised tests, mutants, `cross`. Words behind it choose steps
 //!   by name. What a missing tool keeps from running is skipped, printed with the reason, and never counted as passed.
+//! * `dist` makes what others install, wheels and static programs, and tries it; words behind it choose steps by name.
 //! * `cross` runs the tests of the kernels for AArch64, on another machine with QEMU; `test` does without.
 //! * `tidy` checks the project's own rules only.
 //! * `lines`, `cycles` and `times` measure the project itself: lines of code, files that use each other in cycles, processor time of a
 //!   cold build. The first lines of their files say what counts.
 //! * `bench NAME` builds the benchmarks and runs one; `bench --against BINARY` compares them with those of another build, row by row.
 //! * `report` bundles the page that `wsp report` writes, with packages of npm.
+//! * `licences` writes `THIRD_PARTY.md` from what the packages of others say.
 //! * `bless` rewrites expected texts from what the code yields; read the difference before keeping it.
 //!
 //! Python packages that the tests need are installed below `target`. A tool that is missing is named, with the command that
@@ -25,6 +27,7 @@ mod compile;
 mod cross;
 mod cycles;
 mod deep;
+mod dist;
 mod lines;
 mod page;
 mod project;
@@ -33,6 +36,7 @@ mod readme;
 mod runners;
 mod rust;
 mod steps;
+mod third_party;
 mod tidy;
 mod times;
 
@@ -65,6 +69,7 @@ fn run() -> Result<bool> {
         ["test"] => steps::test(&project),
         ["python"] => steps::python(&project),
         ["deep", filters @ ..] => steps::deep(&project, filters),
+        ["dist", filters @ ..] => steps::dist(&project, filters),
         ["cross"] => steps::cross(&project),
         ["tidy"] => steps::tidy(&project),
         ["lines"] => lines::print(&project),
@@ -72,10 +77,11 @@ fn run() -> Result<bool> {
         ["times", options @ ..] => times::print(&project, options),
         ["bench", words @ ..] => bench::run(&project, words),
         ["report"] => page::bundle(&project),
+        ["licences"] => third_party::write(&project),
         ["bless"] => steps::bless(&project),
         _ => bail!(
-            "usage: cargo xtask test | deep [STEP…] | python | cross | tidy | lines | cycles | times [OPTION…] | \
-             bench NAME [OPTION…] | bench --against BINARY [NAME…] | report | bless"
+            "usage: cargo xtask test | deep [STEP…] | python | dist [STEP…] | cross | tidy | lines | cycles | times [OPTION…] | \
+             bench NAME [OPTION…] | bench --against BINARY [NAME…] | report | licences | bless"
         ),
     }
 }

@@ -61,12 +61,17 @@ impl Project {
 
     /// What cargo knows of all packages. Fails when `Cargo.lock` does not fit the manifests.
     pub(crate) fn packages(&self) -> Result<Vec<Value>> {
-        let output = self.cargo(&["metadata", "--format-version", "1", "--locked"]).output()?;
+        let metadata = self.metadata(&[])?;
+        Ok(metadata["packages"].as_array().context("cargo metadata should list packages")?.clone())
+    }
+
+    /// What cargo tells of the workspace, with more options. Fails when `Cargo.lock` does not fit the manifests.
+    pub(crate) fn metadata(&self, options: &[&str]) -> Result<Value> {
+        let output = self.cargo(&["metadata", "--format-version", "1", "--locked"]).args(options).output()?;
         if !output.status.success() {
             bail!("cargo metadata --locked: {}", String::from_utf8_lossy(&output.stderr).trim());
         }
-        let metadata: Value = serde_json::from_slice(&output.stdout)?;
-        Ok(metadata["packages"].as_array().context("cargo metadata should list packages")?.clone())
+        Ok(serde_json::from_slice(&output.stdout)?)
     }
 
     /// A cargo command, run at the root.

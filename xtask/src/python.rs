@@ -3,6 +3,7 @@
 use crate::project::Project;
 use crate::runners::{self, Tally};
 use anyhow::{Context, Result, bail};
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -37,6 +38,19 @@ pub(crate) fn test(project: &Project, tally: &mut Tally, output: &mut dyn Write)
     Ok(runners::counted(pytest, runners::pytest_line, tally, output)? && form)
 }
 
+/// How many random programs [`random`] draws.
+const CASES: u32 = 100_000;
+
+/// Installs the package and runs its tests of random programs with many of them; whether all passed.
+pub(crate) fn random(project: &Project, tally: &mut Tally) -> Result<bool> {
+    let environment = Environment::prepare(project)?;
+    environment.install_package(project)?;
+    let mut pytest = environment.python(project, &["-m", "pytest"]);
+    pytest.args(["-q", "-rs", "-p", "no:cacheprovider", "python/tests/test_random_programs.py"]);
+    pytest.env("WSP_CASES", CASES.to_string());
+    runners::counted(pytest, runners::pytest_line, tally, &mut std::io::stdout())
+}
+
 /// A virtual environment below `target`.
 pub(crate) struct Environment {
     python: PathBuf,
@@ -46,7 +60,7 @@ impl Environment {
     /// The environment with everything that the tests need, made when it is not there.
     pub(crate) fn prepare(project: &Project) -> Result<Environment> {
         let folder = project.target().join("python");
-        let python = folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
+        let python = python_of(&folder);
         let read = |name: &str| {
             std::fs::read_to_string(project.root().join(name))
                 .with_context(|| format!("{name} cannot be read"))
@@ -59,7 +73,7 @@ impl Environment {
             return Ok(environment);
         }
         if installed != wanted {
-            environment.make(project, &folder)?;
+            Environment::make(project, &folder)?;
             std::fs::write(&stamp, &wanted).context("the environment cannot be written")?;
         }
         if environment.pip_installs(project, &["-r", OPTIONAL])?
@@ -75,22 +89,48 @@ impl Environment {
     }
 
     /// Makes it anew, with what all tests need.
-    fn make(&self, project: &Project, folder: &Path) -> Result<()> {
-        let base = find_python()?;
-        eprintln!("making {} with {base}", folder.display());
-        if !runs(Command::new(base).args(["-m", "venv", "--clear"]).arg(folder))? {
-            bail!(
-                "{base} cannot make a virtual environment; Debian and Ubuntu have it in the package python3-venv"
-            );
-        }
-        if !self.pip_installs(project, &["-r", REQUIREMENTS])? {
+    fn make(project: &Project, folder: &Path) -> Result<()> {
+        if !Environment::empty(project, folder)?.pip_installs(project, &["-r", REQUIREMENTS])? {
             bail!("the packages of {REQUIREMENTS} cannot be installed; they need the network once");
         }
         Ok(())
     }
 
+    /// An environment of tools alone, made when it is not there; none where they cannot be installed.
+    pub(crate) fn of_tools(
+        project: &Project,
+        folder: &Path,
+        requirements: &str,
+    ) -> Result<Option<Environment>> {
+        let wanted = std::fs::read_to_string(project.root().join(requirements))
+            .with_context(|| requirements.to_owned())?;
+        let stamp = folder.join("installed.txt");
+        if std::fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
+            return Ok(Some(Environment { python: python_of(folder) }));
+        }
+        let environment = Environment::empty(project, folder)?;
+        if !environment.pip_installs(project, &["-r", requirements])? {
+            return Ok(None);
+        }
+        std::fs::write(&stamp, wanted).context("the environment cannot be written")?;
+        Ok(Some(environment))
+    }
+
+    /// An environment with nothing in it.
+    pub(crate) fn empty(project: &Project, folder: &Path) -> Result<Environment> {
+        let base = find_python()?;
+        eprintln!("making {} with {base}", folder.display());
+        let mut venv = Command::new(base);
+        if !runs(venv.args(["-m", "venv", "--clear"]).arg(folder).current_dir(project.root()))? {
+            bail!(
+                "{base} cannot make a virtual environment; Debian and Ubuntu have it in the package python3-venv"
+            );
+        }
+        Ok(Environment { python: python_of(folder) })
+    }
+
     /// Whether packages could be installed.
-    fn pip_installs(&self, project: &Project, what: &[&str]) -> Result<bool> {
+    pub(crate) fn pip_installs(&self, project: &Project, what: &[&str]) -> Result<bool> {
         let mut pip =
             self.python(project, &["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
         runs(pip.args(what))
@@ -100,15 +140,25 @@ impl Environment {
     fn install_package(&self, project: &Project) -> Result<()> {
         let mut pip =
             self.python(project, &["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
-        // The environment's tools are found by name.
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let tools = self.python.parent().map(Path::to_owned);
-        let path = std::env::join_paths(tools.into_iter().chain(std::env::split_paths(&path)))?;
-        pip.env("PATH", path).args(["--no-build-isolation", "--no-deps", "--force-reinstall", "."]);
+        pip.env("PATH", self.path()?).args(["--no-build-isolation", "--no-deps", "--force-reinstall", "."]);
         if !runs(&mut pip)? {
             bail!("`pip install .` failed");
         }
         Ok(())
+    }
+
+    /// Where programs are found by name: those of the environment first.
+    fn path(&self) -> Result<OsString> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let tools = self.python.parent().map(Path::to_owned);
+        Ok(std::env::join_paths(tools.into_iter().chain(std::env::split_paths(&path)))?)
+    }
+
+    /// A program of the environment, run at the root; what it starts are programs of the environment.
+    pub(crate) fn command(&self, project: &Project, name: &str) -> Result<Command> {
+        let mut command = Command::new(self.tool(name));
+        command.env("PATH", self.path()?).current_dir(project.root());
+        Ok(command)
     }
 
     /// A program that a package of the environment has installed.
@@ -122,6 +172,11 @@ impl Environment {
         command.args(arguments).current_dir(project.root());
         command
     }
+}
+
+/// The interpreter of an environment.
+fn python_of(folder: &Path) -> PathBuf {
+    folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" })
 }
 
 /// A Python from 3.10 on.

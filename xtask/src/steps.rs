@@ -4,6 +4,7 @@ use crate::cmake;
 use crate::compile::{self, Tests};
 use crate::cross;
 use crate::deep::{self, Outcome};
+use crate::dist;
 use crate::page;
 use crate::project::Project;
 use crate::python;
@@ -146,6 +147,17 @@ pub(crate) fn deep(project: &Project, filters: &[&str]) -> Result<bool> {
     let mut run = Run::new(std::io::stdout());
     for step in &steps {
         run.step_or_skip(&step.name, |tally, _| step.run(project, tally))?;
+    }
+    let any = run.skipped.len() < steps.len();
+    Ok(run.finish()? && any)
+}
+
+/// `cargo xtask dist`: the steps whose names contain one of the filters; all without filters. The command fails when all had to be skipped.
+pub(crate) fn dist(project: &Project, filters: &[&str]) -> Result<bool> {
+    let steps = dist::steps(filters)?;
+    let mut run = Run::new(std::io::stdout());
+    for step in &steps {
+        run.step_or_skip(&step.name, |_, _| step.run(project))?;
     }
     let any = run.skipped.len() < steps.len();
     Ok(run.finish()? && any)

@@ -4,6 +4,7 @@
 //! * a crate uses only crates above it in the architecture's table ([`layers`]);
 //! * only what users build has features that are on by default ([`features`]);
 //! * every dependency has a licence of the allow list ([`licence`]);
+//! * `THIRD_PARTY.md` has the packages of others that programs hold, with their licences ([`third_party`]);
 //! * no file names a place of one machine ([`paths`]);
 //! * no two crates have enums that say the same ([`twins`]);
 //! * one crate has a lexer ([`lexers`]);
@@ -42,6 +43,7 @@ mod vectors;
 use crate::cycles;
 use crate::page;
 use crate::project::{Project, files};
+use crate::third_party;
 use anyhow::Result;
 use std::path::Path;
 
@@ -159,6 +161,10 @@ pub(crate) fn check(project: &Project) -> Result<Findings> {
     faults.extend(features::check(&packages));
     faults.extend(layers::check(&packages));
     faults.extend(licence::check(&packages));
+    // A workspace without programs holds nothing of others.
+    if packages.iter().any(|package| package["name"] == "wsp-cli") {
+        faults.extend(third_party::fault(project)?);
+    }
     Ok(Findings { faults, summary })
 }
 
