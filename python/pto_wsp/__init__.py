@@ -32,7 +32,8 @@ from .policies import (
 )
 from .program import Program
 from .results import Graph, Simulation, Stats
-from .runs import BoundProgram, Run
+from .runs import BoundProgram, Progress, Run
+from .serving import BatchCascade, BatchDecode, BatchPrefill
 from .tracing import Task
 from .views import tile
 from .workload import Workload, combine, sequential, workload
@@ -85,6 +86,9 @@ __version__: str = _core.__version__
 __all__ = [
     "Advance",
     "Balance",
+    "BatchCascade",
+    "BatchDecode",
+    "BatchPrefill",
     "Block",
     "BoundProgram",
     "Buffer",
@@ -107,6 +111,7 @@ __all__ = [
     "PlanNeed",
     "Pools",
     "Program",
+    "Progress",
     "Ragged",
     "ReadyPolicy",
     "Run",

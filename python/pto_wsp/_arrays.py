@@ -56,7 +56,7 @@ def to_numpy(array: KernelArray) -> Any:
     import numpy
 
     seen = numpy.asarray(array)
-    if array.dtype not in _OF_ML_DTYPES:
+    if seen.dtype.kind != "V":
         return seen
     name, bits = _OF_ML_DTYPES[array.dtype]
     try:

@@ -113,9 +113,14 @@ class Program:
     """
 
     def execute(
-        self, named: Mapping[str, Any] | None = None, options: Mapping[str, Any] | None = None
+        self,
+        named: Mapping[str, Any] | None = None,
+        options: Mapping[str, Any] | None = None,
+        seconds: float | None = None,
     ) -> dict[str, Any]:
-        """Runs the program on arrays, tables and sizes by name, in place, and gives its figures."""
+        """Runs the program on arrays, tables and sizes by name, in place, and gives its figures. A run of
+        more `seconds` fails.
+        """
 
     def make_plan(
         self,
@@ -135,8 +140,13 @@ class Program:
     ) -> dict[str, Any]:
         """Runs a plan and gives its figures."""
 
-    def start(self, named: Mapping[str, Any] | None = None, options: Mapping[str, Any] | None = None) -> Run:
-        """Starts a run on a thread of its own."""
+    def start(
+        self,
+        named: Mapping[str, Any] | None = None,
+        options: Mapping[str, Any] | None = None,
+        seconds: float | None = None,
+    ) -> Run:
+        """Starts a run on a thread of its own, which fails when it takes more `seconds`."""
 
     def prepare(
         self, named: Mapping[str, Any] | None = None, options: Mapping[str, Any] | None = None
@@ -245,6 +255,11 @@ class Run:
 
     def done(self) -> bool:
         """Whether it has ended, well or not."""
+
+    def progress(self) -> tuple[int, int | None, list[tuple[str, float]]]:
+        """Tasks that have ended, all tasks where their number is known, and those that run with their
+        seconds.
+        """
 
     def wait(self, timeout: float | None = None) -> dict[str, Any] | None:
         """Waits for the end and gives the figures; `None` when `timeout` seconds pass before."""

@@ -25,6 +25,7 @@ _MODULES = (
     "results",
     "runs",
     "schedule",
+    "serving",
     "tables",
     "tensors",
     "views",

@@ -218,6 +218,23 @@ def ragged(outer: Outer, lengths: Integers | i64, *, name: str | None = None) ->
     raise NotImplementedError
 
 
-def sparse(outer: Outer, indptr: Integers | i64, indices: Integers | i64, *, name: str | None = None) -> i64:
+class CompressedRows(Protocol):
+    """A matrix of SciPy in the format `csr`."""
+
+    @property
+    def format(self) -> str: ...
+    @property
+    def indptr(self) -> Any: ...
+    @property
+    def indices(self) -> Any: ...
+
+
+@overload
+def sparse(outer: Outer, matrix: CompressedRows, /, *, name: str | None = None) -> i64: ...
+@overload
+def sparse(
+    outer: Outer, indptr: Integers | i64, indices: Integers | i64, *, name: str | None = None
+) -> i64: ...
+def sparse(outer: Any, indptr: Any, indices: Any = None, *, name: str | None = None) -> i64:
     """A sparse axis."""
     raise NotImplementedError

@@ -234,13 +234,37 @@ def ragged(outer: Any, lengths: Table | Sequence[int], *, name: str | None = Non
     return Ragged._made(outer, lengths, name)
 
 
-def sparse(
-    outer: Any, indptr: Table | Sequence[int], indices: Table | Sequence[int], *, name: str | None = None
-) -> Sparse:
+def sparse(outer: Any, indptr: Any, indices: Any = None, *, name: str | None = None) -> Sparse:
     """The axis that has, under index `i` of a dense outer axis, the columns `indices[indptr[i] : indptr[i +
-    1]]` (compressed rows), with tables or integers.
+    1]]` (compressed rows), with tables or integers; `sparse(outer, matrix)` those of a matrix of SciPy in
+    the format `csr`.
     """
+    if indices is None:
+        rows = compressed_rows(indptr)
+        if rows is None:
+            raise trace_error(
+                1030,
+                f"`sparse` is given {describe(indptr)} for `indptr`, and no `indices`",
+                help="give `sparse(outer, indptr, indices)`, or a matrix of SciPy: `matrix.tocsr()`",
+            )
+        indptr, indices = rows
     return Sparse._made(outer, indptr, indices, name)
+
+
+def compressed_rows(matrix: Any) -> tuple[Any, Any] | None:
+    """Where rows begin and the columns of their elements, of a matrix as SciPy has them in the format `csr`;
+    None of what is no sparse matrix. Those of another format are refused.
+    """
+    form = getattr(matrix, "format", None)
+    if not isinstance(form, str) or not hasattr(matrix, "shape") or not hasattr(matrix, "nnz"):
+        return None
+    if form != "csr" or not hasattr(matrix, "indptr") or len(matrix.shape) != 2:
+        raise trace_error(
+            1030,
+            f"a sparse matrix has the format `{form}`, and `Sparse` axes are rows",
+            help="convert it: `matrix.tocsr()`",
+        )
+    return matrix.indptr, matrix.indices
 
 
 def _table(values: Table | Sequence[int]) -> Table:

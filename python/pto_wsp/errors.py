@@ -20,7 +20,7 @@ from typing import Any
 
 from . import _core
 from .spans import caller_span, is_ours, line_span
-from .texts import text_of
+from .texts import shown_text
 
 __all__ = [
     "ArgumentError",
@@ -328,7 +328,8 @@ _RANGES: tuple[tuple[int, type[WspError]], ...] = (
     (1265, ArgumentError),
     (1269, ExecutionError),
     (1271, UnknownAttributeError),
-    (1272, ArgumentError),
+    (1272, ExecutionError),
+    (1273, ArgumentError),
     (1300, FormatError),
     (1400, CompileError),  # task graphs: text
     (1430, FormatError),
@@ -492,4 +493,4 @@ def _printable(text: str) -> str:
 
 
 def _text(filename: str) -> str:
-    return text_of(filename)
+    return shown_text(filename)

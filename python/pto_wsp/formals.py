@@ -12,7 +12,7 @@ from typing import Any
 
 from ._raise import trace_error
 from ._seam import REQUIRED, Span
-from .axes import Dense, DenseDyn, FixedSize, Ragged, RaggedSpec, Row, Sparse
+from .axes import Dense, DenseDyn, FixedSize, Ragged, RaggedSpec, Row, Sparse, compressed_rows
 from .expr import Expr, describe
 from .names import check_name
 from .pipes import Channel
@@ -260,6 +260,9 @@ def checked(workload: str, formal: Formal, value: Any) -> Any:
         return Table._made(value, name=formal.name)
     if isinstance(formal.kind, RaggedSpec):
         wanted = Ragged if formal.kind.kind == "ragged" else Sparse
+        rows = compressed_rows(value) if wanted is Sparse else None
+        if rows is not None:
+            return Sparse._made(formal.kind.outer, *rows, name=formal.name)
         if not isinstance(value, wanted):
             raise _wrong(workload, formal, value, f"it is an axis `{formal.kind.kind}(outer, …)`")
         return value

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core, errors
 from ._raise import PlacedAtCaller, argument_error, compile_error, only_by_name
+from .axes import compressed_rows
 from .expr import describe
 from .files import path_of, read, read_text, trace_extension, write_bytes
 from .hints import lacks
@@ -18,7 +19,7 @@ from .htmltables import of_program
 from .options import checked_options, compile_part, launch_options, run_part
 from .plans import Capacity, Plan, PlanNeed, by_name, described, make_plan
 from .results import Graph, Simulation, Stats, framed, graph_of, simulation_of
-from .runs import BoundProgram, Run
+from .runs import BoundProgram, Run, seconds_of
 from .saved import files_of, no_program, pack, unpack
 from .spans import caller_span
 
@@ -65,6 +66,7 @@ class Program:
         "_run_ids",
         "_run_options",
         "_runs",
+        "_sparse",
         "_streams",
         "_trace",
     )
@@ -80,6 +82,7 @@ class Program:
     _run_ids: Iterator[int]
     _run_options: dict[str, Any]
     _runs: list[Run]
+    _sparse: list[str]
     _streams: int
     _trace: bytes
 
@@ -126,6 +129,9 @@ class Program:
         self._last = None
         self._run_ids = itertools.count(1)
         self._streams = self._core.explain()["streams"] or 0
+        tables = {table["name"] for table in self._core.tables}
+        rows = [name.removesuffix("_indptr") for name in tables if name.endswith("_indptr")]
+        self._sparse = [name for name in rows if f"{name}_indices" in tables]
         return self
 
     if not TYPE_CHECKING:
@@ -138,22 +144,28 @@ class Program:
 
     # Running.
 
-    def execute(self, /, *unnamed: Any, **named: Any) -> Stats:
+    def execute(self, /, *unnamed: Any, timeout: float | None = None, **named: Any) -> Stats:
         """Runs the program on arrays, tables and sizes by name, and waits for its end.
 
-        Sizes that are not given follow from the shapes of arrays. Errors: `ArgumentError` for what is missing
-        or does not fit, `KernelError`, `ExecutionError`, `DeadlockError`. Ctrl-C stops the run and raises
-        `KeyboardInterrupt`.
+        Sizes that are not given follow from the shapes of arrays. A run that takes more than `timeout`
+        seconds is stopped and fails; an argument of the program that has this name is meant before. Errors:
+        `ArgumentError` for what is missing or does not fit, `KernelError`, `ExecutionError`, `DeadlockError`.
+        Ctrl-C stops the run and raises `KeyboardInterrupt`.
         """
         with _AT_CALLER:
-            figures = self._core.execute(self._given("execute", unnamed, named), self._run_options)
+            given = self._given("execute", unnamed, named)
+            seconds = None if timeout is None else self._limit(timeout, given)
+            figures = self._core.execute(given, self._run_options, seconds)
         return self._ended(figures)
 
-    def execute_async(self, /, *unnamed: Any, **named: Any) -> Run:
-        """Starts a run on a thread of its own; arrays must not be touched until it has ended."""
+    def execute_async(self, /, *unnamed: Any, timeout: float | None = None, **named: Any) -> Run:
+        """Starts a run on a thread of its own; arrays must not be touched until it has ended. `timeout` is
+        that of `execute`.
+        """
         with _AT_CALLER:
             given = self._given("execute_async", unnamed, named)
-            run = Run(self, self._core.start(given, self._run_options))
+            seconds = None if timeout is None else self._limit(timeout, given)
+            run = Run(self, self._core.start(given, self._run_options, seconds))
         with self._lock:
             self._runs = [*(other for other in self._runs if other._is_owed()), run]
         return run
@@ -196,7 +208,7 @@ class Program:
         """Keeps arrays, tables and sizes for the runs to come, of any shape that fits; nothing is compiled
         again.
         """
-        known = self._names()
+        known = [*self._names(), *self._sparse]
         only_by_name("rebind", unnamed, self.arguments)
         for name in named:
             if name not in known:
@@ -213,7 +225,20 @@ class Program:
         """What a call is given by name, with what `rebind` keeps."""
         if unnamed:
             only_by_name(call, unnamed, self.arguments)
-        return {**self._arrays, **named}
+        given = {**self._arrays, **named}
+        for axis in self._sparse:
+            rows = compressed_rows(given[axis]) if axis in given else None
+            if rows is not None:
+                del given[axis]
+                given[f"{axis}_indptr"], given[f"{axis}_indices"] = rows
+        return given
+
+    def _limit(self, timeout: Any, given: dict[str, Any]) -> float | None:
+        """The seconds of a limit; none where an argument of the program has its name."""
+        if "timeout" in self._names():
+            given["timeout"] = timeout
+            return None
+        return seconds_of(timeout, "program.execute(timeout=2.5)")
 
     def _names(self) -> list[str]:
         tensors = [tensor["name"] for tensor in self._core.tensors if tensor["role"] != "temporary"]

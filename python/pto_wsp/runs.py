@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import atexit
+import math
+import sys
 import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
@@ -34,10 +39,79 @@ def _tell_all() -> None:
 atexit.register(_tell_all)
 
 
+_STUCK = 5.0
+"""Seconds without a task that ends after which a run says what it waits for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run is: tasks that are `done` of `total`, None where that is not known before they are
+    generated; those that are `running`, with the seconds that they have; and the seconds for which no task
+    has ended or started, `idle_s`.
+    """
+
+    done: int
+    total: int | None
+    running: tuple[tuple[str, float], ...]
+    idle_s: float
+
+    @property
+    def waits_for(self) -> str:
+        """What a run waits for that has not moved for 5 seconds; empty before."""
+        if self.idle_s < _STUCK:
+            return ""
+        if not self.running:
+            return "nothing that runs"
+        names = ", ".join(name for name, _ in self.running[:3])
+        more = len(self.running) - 3
+        return f"{names} and {more} more" if more > 0 else names
+
+    def __str__(self) -> str:
+        total = "" if self.total is None else f" of {self.total}"
+        stuck = f"; nothing has moved for {self.idle_s:.0f} s: waits for {self.waits_for}"
+        return f"{self.done}{total} tasks{stuck if self.waits_for else ''}"
+
+
+@contextmanager
+def shown(first: Progress, name: str) -> Iterator[Callable[[Progress], None]]:
+    """What shows progress on the standard error."""
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        yield lambda progress: print(f"\r{name}: {progress}", end="", file=sys.stderr, flush=True)
+        print(file=sys.stderr)
+        return
+    with tqdm(total=first.total, desc=name, unit="task", file=sys.stderr) as bar:
+
+        def show(progress: Progress) -> None:
+            bar.total = progress.total
+            bar.set_postfix_str(
+                f"waits for {progress.waits_for}" if progress.waits_for else "", refresh=False
+            )
+            bar.update(progress.done - bar.n)
+            bar.refresh()
+
+        yield show
+
+
+def seconds_of(value: Any, example: str) -> float:
+    """Seconds that a call is given."""
+    try:
+        seconds = float(value)
+    except (TypeError, ValueError):
+        seconds = math.nan
+    if isinstance(value, (str, bool)) or math.isnan(seconds):
+        name = "every" if "watch" in example else "timeout"
+        raise argument_error(
+            1262, f"`{name}` is {describe(value)}", f"give seconds: `{example}`, or None for no end"
+        )
+    return seconds
+
+
 class Run:
     """A run that goes on while Python does other things."""
 
-    __slots__ = ("__weakref__", "_core", "_program", "_raised", "_span", "_started", "_stats")
+    __slots__ = ("__weakref__", "_core", "_program", "_raised", "_seen", "_span", "_started", "_stats")
 
     def __init__(self, program: Program, core: Any) -> None:
         self._program = program
@@ -45,6 +119,7 @@ class Run:
         self._started = time.perf_counter()
         self._stats: Stats | None = None
         self._raised = False
+        self._seen: tuple[Any, float] = (None, self._started)
         self._span = caller_span()
         _RUNS.add(self)
 
@@ -60,12 +135,7 @@ class Run:
 
     def wait(self, timeout: float | None = None) -> Stats | None:
         """As `synchronize`, at most for `timeout` seconds; None when it goes on."""
-        try:
-            timeout = None if timeout is None else float(timeout)
-        except (TypeError, ValueError):
-            raise argument_error(
-                1262, f"`timeout` is {describe(timeout)}", "give seconds: `run.wait(0.5)`, or None for no end"
-            ) from None
+        timeout = None if timeout is None else seconds_of(timeout, "run.wait(0.5)")
         if self._stats is None:
             try:
                 figures = self._core.wait(timeout)
@@ -117,6 +187,50 @@ class Run:
             self._span,
         )
 
+    def __await__(self) -> Generator[Any, None, Stats]:
+        """Waits for its end in a coroutine: `stats = await run`. The run of a task that is cancelled is
+        stopped.
+        """
+        return self._awaited().__await__()
+
+    async def _awaited(self) -> Stats:
+        import asyncio
+
+        try:
+            await asyncio.to_thread(self._ends)
+        except asyncio.CancelledError:
+            self.cancel()
+            raise
+        return self.synchronize()
+
+    def _ends(self) -> None:
+        """Waits for its end, however it ends."""
+        with suppress(Exception):
+            self._core.wait(None)
+
+    @property
+    def progress(self) -> Progress:
+        """How far it is, by its own counters."""
+        done, total, running = self._core.progress()
+        now = time.perf_counter()
+        if (done, running and running[0][0]) != self._seen[0]:
+            self._seen = ((done, running and running[0][0]), now)
+        # A task that has run for long was there when nobody looked.
+        idle = max(now - self._seen[1], min((seconds for _, seconds in running), default=0.0))
+        ended = self._core.done()
+        return Progress(done, total, () if ended else tuple(map(tuple, running)), 0.0 if ended else idle)
+
+    def watch(self, every: float = 0.1) -> Stats:
+        """Waits as `synchronize` does, and shows meanwhile on the standard error how far it is: with `tqdm`
+        where that is installed, else in a line that is written again every `every` seconds.
+        """
+        pause = seconds_of(every, "run.watch(0.1)")
+        with shown(self.progress, self._program.name) as show:
+            while self.wait(pause) is None:
+                show(self.progress)
+            show(self.progress)
+        return self.synchronize()
+
     def cancel(self) -> None:
         """Stops it when the tasks that have started are over; waiting raises an `ExecutionError` then."""
         self._core.cancel()
@@ -134,7 +248,7 @@ class Run:
         return self.wait(0.0) if self._core.done() else None
 
     def __repr__(self) -> str:
-        return f"<run of {self._program.name}: {'ended' if self.is_complete() else 'goes on'}>"
+        return f"<run of {self._program.name}: {'ended' if self.is_complete() else self.progress}>"
 
 
 class BoundProgram:

@@ -14,7 +14,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from ._seam import Span
-from .texts import line_of, lines_of, parsed, text_of
+from .texts import line_of, lines_of, note_unread, parsed, text_of
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -48,6 +48,9 @@ def caller_span() -> Span | None:
 def span_of_frame(frame: FrameType) -> Span:
     """The place that a frame is at: its expression where the interpreter knows columns, else the line."""
     filename = frame.f_code.co_filename
+    if not text_of(filename):
+        note_unread(filename, frame.f_lineno, frame.f_code.co_name)
+        return line_span(filename, frame.f_lineno)
     position = _positions(frame.f_code)[frame.f_lasti // 2] if HAS_COLUMNS else None
     if position is not None and None not in position:
         line, end_line, col, end_col = position
@@ -77,6 +80,7 @@ def span_of_function(function: Callable[..., Any]) -> Span | None:
         return None
     node = node_of_function(function)
     if node is None:
+        note_unread(code.co_filename, code.co_firstlineno, code.co_name)
         return line_span(code.co_filename, code.co_firstlineno)
     if isinstance(node, ast.Lambda):
         return span_of_node(code.co_filename, node)

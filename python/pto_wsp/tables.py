@@ -173,9 +173,15 @@ class Slot(Expr):
         return self.args[0]
 
 
+def _listed(values: Any) -> Any:
+    """The elements of an array of truth values, which are no integers of Python, as such."""
+    kind = getattr(getattr(values, "dtype", None), "kind", "")
+    return values.tolist() if kind == "b" and getattr(values, "ndim", 0) == 1 else values
+
+
 def _integers(values: Iterable[int]) -> tuple[int, ...]:
     try:
-        result = tuple(operator.index(value) for value in in_order(values))
+        result = tuple(operator.index(value) for value in in_order(_listed(values)))
     except TypeError:
         raise trace_error(
             1030,

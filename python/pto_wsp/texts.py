@@ -46,14 +46,41 @@ def text_of(filename: str, code: CodeType | None = None) -> str:
 
 
 def lines_of(filename: str) -> list[str]:
-    """The lines of `text_of`."""
-    return list(_split(text_of(filename)))
+    """The lines of `shown_text`."""
+    return list(_split(shown_text(filename)))
 
 
 def line_of(filename: str, line: int) -> str:
-    """A line of `text_of`, without its end; empty where there is none."""
-    lines = _split(text_of(filename))
+    """A line of `shown_text`, without its end; empty where there is none."""
+    lines = _split(shown_text(filename))
     return lines[line - 1].rstrip("\r\n") if 0 < line <= len(lines) else ""
+
+
+_unread: dict[str, dict[int, str]] = {}
+"""Of files without a text, what is known of lines that errors name."""
+
+_MOST_UNREAD = 1000
+"""Lines of them."""
+
+
+def note_unread(filename: str, line: int, function: str) -> None:
+    """Notes in which function a line stands, where its text is not at hand."""
+    if text_of(filename):
+        return
+    lines = _unread.setdefault(filename, {})
+    if len(lines) >= _MOST_UNREAD:
+        lines.clear()
+    where = "at the outermost level" if function == "<module>" else f"in `{function}`"
+    lines[line] = f"({where}; the text of {filename} is not at hand)"
+
+
+def shown_text(filename: str) -> str:
+    """The text of a file, for errors: of one that is not at hand, what is known of its lines."""
+    known = _unread.get(filename)
+    text = text_of(filename)
+    if text or not known:
+        return text
+    return "\n".join(known.get(line, "") for line in range(1, max(known) + 1)) + "\n"
 
 
 def is_changed(code: CodeType) -> bool:

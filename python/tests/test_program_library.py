@@ -167,10 +167,33 @@ def test_the_host_entry_of_a_file_is_a_program():
     assert "softmax_rows" in program.explain()
     with pytest.raises(errors.CompileError, match="from a file"):
         program.to_bytes()
-    with pytest.raises(errors.CompileError) as caught:
-        program.bind(x=x, y=y)
-    assert caught.value.message == "the host entry of a `.pto` file cannot be bound"
-    assert caught.value.help == ["give the same arguments to `execute`, which binds them at each run"]
+
+
+def test_the_host_entry_of_a_file_is_bound():
+    def softmax(x):
+        weights = numpy.exp(x - x.max(1, keepdims=True))
+        return weights / weights.sum(1, keepdims=True)
+
+    def holds(x, y):
+        y[...] = 0
+        bound()
+        numpy.testing.assert_allclose(y, softmax(x), rtol=1e-5)
+
+    rng = numpy.random.default_rng(0)
+    x, other, more = (rng.standard_normal((n, 64)).astype(numpy.float32) for n in (40, 40, 90))
+    y, room = numpy.zeros_like(x), numpy.zeros_like(more)
+    bound = load(PTO).program(num_threads=1).bind(x=x, y=y)
+    holds(x, y)
+    x[:, 3] = 5
+    holds(x, y)
+    assert bound.stats.num_tasks == 3
+    bound.rebind(x=other)
+    holds(other, y)
+    bound.rebind(x=more, y=room)
+    holds(more, room)
+    with pytest.raises(errors.WspError):
+        bound.rebind(x=x)
+    holds(more, room)
 
 
 def test_aicpus_run_the_generators_of_a_file():

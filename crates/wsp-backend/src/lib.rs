@@ -22,6 +22,7 @@ mod outcome;
 mod package;
 mod payload;
 pub mod pending;
+mod progress;
 mod registry;
 mod run;
 mod starts;
@@ -50,6 +51,7 @@ pub use package::{
     MemoryUse, Package, PackagePart, intact, signed,
 };
 pub use payload::{Payload, PayloadSlot};
+pub use progress::{Progress, RunningTask};
 pub use registry::{Registry, Selection};
 pub use run::Run;
 pub use starts::{StartOrder, Starts};

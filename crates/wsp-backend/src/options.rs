@@ -4,6 +4,7 @@ use crate::checkpoint::CheckpointStore;
 use crate::codes::{OPTION_OF_OTHERS, TOO_MANY_THREADS};
 use crate::error::RunError;
 use crate::payload::PayloadSlot;
+use crate::progress::Progress;
 use crate::starts::StartOrder;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -174,6 +175,8 @@ pub struct RunOptions {
     pub poll: Option<Arc<dyn Poll>>,
     /// Receives what a function of the caller hands over when it fails. Not of programs of spaces, which have none.
     pub payload: Option<PayloadSlot>,
+    /// Where the run writes how far it is; a backend whose tasks run in another process writes nothing there. Not of task graphs.
+    pub progress: Option<Arc<Progress>>,
     /// The claim that the caller has made on its arrays for the runs; without it each run makes its own.
     pub claim: Option<Arc<Claim>>,
     /// Of programs of spaces.
@@ -274,7 +277,7 @@ impl RunOptions {
         let WorkloadRunOptions { aicpus, expand, made_up, absent, data_seed, mixing, whole_outs } =
             &self.workload;
         let usual = UnitOptions::default();
-        let given: [(&str, &[ProgramKind], bool); 26] = [
+        let given: [(&str, &[ProgramKind], bool); 27] = [
             ("seed", &[Spaces, Workload], self.seed != 0),
             ("window", &[Spaces, Workload], self.window.is_some()),
             ("kv_layout", &[Spaces], self.spaces.kv_layout != KvLayout::default()),
@@ -298,6 +301,7 @@ impl RunOptions {
             ("plain", &[Spaces, Workload], self.plain),
             ("poll", &[Workload], self.poll.is_some()),
             ("payload", &[Workload, Unit], self.payload.is_some()),
+            ("progress", &[Spaces, Workload], self.progress.is_some()),
             ("trace", &[], self.trace && self.sequential),
             ("replay", &[Spaces, Workload], self.replay.is_some()),
             ("replay", &[], self.replay.is_some() && self.sequential),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use wsp_backend::{KvLayout, Recording, Starts};
+use wsp_backend::{KvLayout, Progress, Recording, Starts};
 use wsp_core::limits;
 use wsp_kernel::{Engine, Mode};
 use wsp_memory::{Claim, View};
@@ -47,6 +47,8 @@ pub struct LaunchOptions {
     pub claim: Option<Arc<Claim>>,
     /// Stops the run when it becomes true.
     pub cancel: Option<Arc<AtomicBool>>,
+    /// Where the run writes how far it is.
+    pub progress: Option<Arc<Progress>>,
 }
 
 impl Default for LaunchOptions {
@@ -68,6 +70,7 @@ impl Default for LaunchOptions {
             views: BTreeMap::new(),
             claim: None,
             cancel: None,
+            progress: None,
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::runner::KernelRunner;
 use crate::sizes::Sizes;
 use crate::stats::Times;
 use std::sync::Arc;
+use wsp_backend::Progress;
 use wsp_diag::Diagnostic;
 use wsp_kernel::{Env, GeneratorCode, KernelCode};
 use wsp_memory::Claim;
@@ -27,6 +28,8 @@ pub(crate) struct Prepared {
     pub(crate) views: Views,
     /// The claim that the caller has made on them.
     pub(crate) claim: Option<Arc<Claim>>,
+    /// Where runs write how far they are.
+    pub(crate) progress: Option<Arc<Progress>>,
     /// The kernels, once they are compiled.
     pub(crate) codes: Vec<KernelCode>,
     /// Where the last run has found the regions of tasks.

@@ -236,8 +236,20 @@ impl Program {
         threads: u32,
         run: Box<RunTasks<'_>>,
     ) -> Result<Outcome, Vec<Diagnostic>> {
-        let Prepared { bound, env, slots, kernels, sizes, recording, views, claim, codes, times, .. } =
-            prepared;
+        let Prepared {
+            bound,
+            env,
+            slots,
+            kernels,
+            sizes,
+            recording,
+            views,
+            claim,
+            progress,
+            codes,
+            times,
+            ..
+        } = prepared;
         let callers = in_place::callers(&self.plan, bound, views);
         // Dropped after everything that has addresses of the caller's arrays.
         let _claim = claimed(claim.as_ref(), &uses(callers)).map_err(|fault| vec![fault])?;
@@ -245,7 +257,14 @@ impl Program {
         let given = memory::Given { arrays, views, recording: *recording };
         let owned = memory::attach(&self.plan, bound, sizes, slots, given, env)?;
         times.allocate = clock::nanos_since(started);
-        let runner = KernelRunner::new(kernels, codes, env, threads as usize);
+        let mut runner = KernelRunner::new(kernels, codes, env, threads as usize);
+        if let Some(progress) = progress {
+            if sizes.total() > 0 {
+                progress.expect(sizes.total());
+            }
+            progress.begin(threads as usize, kernels.all().iter().map(|kernel| kernel.name.as_str()));
+            runner.progress = Some(progress);
+        }
         runner.check_tiles(&self.plan.module, &sizes.changed_tiles).map_err(|fault| vec![fault])?;
 
         kernels.tiles.iter().for_each(|tiles| tiles.forget());
@@ -364,9 +383,23 @@ impl Program {
         times.compile = clock::nanos_since(started);
         let recording = Recorded { outputs: options.recording, steps: options.recording };
         let sizes = Sizes::default();
-        let (views, claim) = (options.views.clone(), options.claim.clone());
+        let (views, claim, progress) =
+            (options.views.clone(), options.claim.clone(), options.progress.clone());
         let (codes, known) = (Vec::new(), KnownRegions::default());
-        Ok(Prepared { bound, env, slots, kernels, sizes, recording, views, claim, codes, times, known })
+        Ok(Prepared {
+            bound,
+            env,
+            slots,
+            kernels,
+            sizes,
+            recording,
+            views,
+            claim,
+            progress,
+            codes,
+            times,
+            known,
+        })
     }
 
     /// What generators see of arrays: shapes, integers, page tables.

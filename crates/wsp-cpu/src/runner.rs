@@ -3,11 +3,12 @@
 use crate::codes;
 use crate::kernels::{Evaluator, KernelTable};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use wsp_backend::{Progress, RunningTask};
 use wsp_core::{AxisId, KernelId, TaskId};
 use wsp_diag::Diagnostic;
 use wsp_ir::Module;
 use wsp_kernel::{Env, KernelCode, Scratch, Trap};
-use wsp_runtime::TaskRunner;
+use wsp_runtime::{TaskRunner, clock};
 
 /// The kernels of a launch with a scratch space per worker.
 pub(crate) struct KernelRunner<'a> {
@@ -16,6 +17,8 @@ pub(crate) struct KernelRunner<'a> {
     /// How many tasks of each kernel are taken together at most.
     together: Vec<usize>,
     env: &'a Env,
+    /// Where it says how far the run is.
+    pub(crate) progress: Option<&'a Progress>,
     /// Each worker locks its own only, so that no lock is ever contended.
     workers: Vec<Mutex<Worker>>,
 }
@@ -59,7 +62,7 @@ impl<'a> KernelRunner<'a> {
         let most = |code: &KernelCode| if code.gains_together(env) { KernelCode::MOST_TOGETHER } else { 1 };
         let together = codes.iter().map(most).collect();
         let workers = (0..workers).map(|_| Mutex::default()).collect();
-        KernelRunner { kernels, codes, together, env, workers }
+        KernelRunner { kernels, codes, together, env, progress: None, workers }
     }
 }
 
@@ -78,6 +81,16 @@ impl KernelRunner<'_> {
         Ok(())
     }
 
+    /// Runs tasks of a kernel and tells how far the run is, where that is asked for.
+    #[inline]
+    fn seen<R>(&self, worker: usize, kernel: KernelId, tasks: usize, run: impl FnOnce() -> R) -> R {
+        let Some(progress) = self.progress else { return run() };
+        progress.starts(worker, RunningTask::new(kernel, &[], clock::now()));
+        let ran = run();
+        progress.ends(worker, tasks as u64);
+        ran
+    }
+
     fn worker(&self, worker: usize) -> MutexGuard<'_, Worker> {
         // A kernel that panicked left its scratch in an unknown state, but every kernel resets what it uses.
         self.workers[worker].lock().unwrap_or_else(PoisonError::into_inner)
@@ -89,7 +102,8 @@ impl TaskRunner for KernelRunner<'_> {
 
     fn run(&self, worker: usize, _: TaskId, kernel: KernelId, payload: &[u32]) -> Result<(), Trap> {
         let mut own = self.worker(worker);
-        self.codes[kernel.index()].run(&mut own.scratch, self.env, payload)
+        let run = || self.codes[kernel.index()].run(&mut own.scratch, self.env, payload);
+        self.seen(worker, kernel, 1, run)
     }
 
     #[inline]
@@ -110,7 +124,9 @@ impl TaskRunner for KernelRunner<'_> {
     ) {
         let mut own = self.worker(worker);
         let descriptors: Vec<&[u32]> = tasks.iter().map(|(_, payload)| *payload).collect();
-        self.codes[kernel.index()].run_together(&mut own.scratch, self.env, &descriptors, outcome);
+        let code = &self.codes[kernel.index()];
+        let run = || code.run_together(&mut own.scratch, self.env, &descriptors, outcome);
+        self.seen(worker, kernel, tasks.len(), run);
     }
 
     fn prefetch(&self, worker: usize, kernel: KernelId, payload: &[u32]) {

@@ -13,11 +13,12 @@ use pto_wsp::trace::key_of_workload;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use wsp_backend::{Absent, Expand, KvLayout, Program, RunOptions, StartOrder};
+use wsp_backend::{Absent, Args, Expand, KvLayout, Program, RunOptions, StartOrder};
 use wsp_diag::{Diagnostic, SourceMap};
-use wsp_ir::workload::WorkloadModule;
+use wsp_ir::workload::{PoolSizes, Trace, WorkloadModule};
 use wsp_kernel::{CodeCache, Mode};
-use wsp_plan::workload::WorkloadPlan;
+use wsp_ordered::OrderedMap;
+use wsp_plan::workload::{WorkloadPlan, bind, count};
 use wsp_plan::{LoweredPlan, ProgramKind};
 use wsp_runtime::timeline::Timeline;
 
@@ -74,6 +75,39 @@ impl Inner {
     /// Whether functions of the caller may run for its tasks.
     pub(crate) fn has_functions(&self) -> bool {
         matches!(self.body, Body::Workload(_))
+    }
+
+    /// Whether the schedule asks for times of tasks.
+    pub(crate) fn measures(&self) -> bool {
+        matches!(&self.body, Body::Workload(plan) if plan.schedule.policy.trace != Trace::None)
+    }
+
+    /// Whether no two tasks could run at once, so that a run need not leave the thread of its caller: there is one task at most, or
+    /// one worker and no schedule that tells it more than what tasks say themselves.
+    pub(crate) fn alone(&self, args: &Args, options: &RunOptions) -> bool {
+        let Body::Workload(plan) = &self.body else { return false };
+        let schedule = &plan.schedule;
+        if plan.library.is_some()
+            || options.trace
+            || options.replay.is_some()
+            || options.workload.aicpus != 0
+            || options.plain
+            || self.measures()
+        {
+            return false;
+        }
+        if options.threads == 1 && schedule.lines.is_empty() {
+            return true;
+        }
+        schedule.policy.pools == PoolSizes::Shared && self.tasks(args).is_some_and(|tasks| tasks <= 1)
+    }
+
+    /// The number of tasks, where it is known before they are generated.
+    pub(crate) fn tasks(&self, args: &Args) -> Option<u64> {
+        let Body::Workload(plan) = &self.body else { return None };
+        let table = |name: &String| Some((name.clone(), args.arrays.get(name)?.as_slice::<i64>()?.to_vec()));
+        let tables: OrderedMap<String, Vec<i64>> = args.arrays.keys().filter_map(table).collect();
+        count(&plan.module, &bind(&plan.module, &args.values, &tables).ok()?)
     }
 
     /// The workload's module.

@@ -3,7 +3,7 @@
 mod library;
 mod shapes;
 
-pub(crate) use library::{Copied, param_value};
+pub(crate) use library::{Copied, exchanged, param_value};
 
 use crate::arrays::{PyArray, place_of, type_name};
 use crate::integers::{integer_list, is_list, not_integers, of_integers};
@@ -122,6 +122,7 @@ pub(crate) fn bind(
         }
     }
     binder.infer();
+    binder.infer_from_tables();
     binder.check_shapes();
     binder.check_missing();
     binder.finish()

@@ -1,6 +1,6 @@
 //! Kernels that are Python functions: called for each task with views of its regions.
 
-use crate::ffi::{Owner, within_task};
+use crate::ffi::{Owner, array_struct, stay_known, within_task};
 use pto_wsp::workload::{KernelCx, KernelFault};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -72,6 +72,13 @@ impl KernelArray {
         interface.set_item("data", (self.address, !self.writable))?;
         interface.set_item("strides", PyTuple::new(py, &self.strides)?)?;
         Ok(interface)
+    }
+
+    /// The same as a structure of C, which NumPy asks for first.
+    #[getter]
+    fn __array_struct__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let kind = typestr(self.dtype).as_bytes()[1];
+        array_struct(py, (self.address, kind, self.dtype.size()), &self.dims, &self.strides, self.writable)
     }
 
     /// Name of the element type, such as `f32`.
@@ -152,6 +159,7 @@ pub(crate) fn call(callable: &Py<PyAny>, cx: &KernelCx<'_>) -> Result<(), Kernel
     // The package calls a function twice that may look at what an `Out` of integers holds.
     let views = (0..cx.regions().len()).map(|n| cx.view_unread(n)).collect::<Result<Vec<_>, _>>()?;
     let called = Python::try_attach(|py| {
+        stay_known(py);
         within_task(|| {
             let run = || -> PyResult<()> {
                 let views = views.into_iter().map(|view| Bound::new(py, KernelArray::new(view)));

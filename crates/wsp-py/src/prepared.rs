@@ -2,7 +2,7 @@
 
 use crate::errors;
 use crate::inner::{Body, Inner};
-use crate::inputs::{Arguments, Need};
+use crate::inputs::{Arguments, Copied, Need, exchanged};
 use crate::integers::SeenList;
 use crate::registry::Awaited;
 use crate::results;
@@ -15,11 +15,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use wsp_backend::claims::in_use;
 use wsp_backend::{Args, RunError, RunOptions};
 use wsp_diag::Diagnostic;
-use wsp_ir::workload::{PoolSizes, Trace};
 use wsp_memory::{Claim, Uses};
-use wsp_ordered::OrderedMap;
 use wsp_plan::ParamValue;
-use wsp_plan::workload::{WorkloadPlan, bind, count};
 use wsp_runtime::timeline::Timeline;
 use wsp_trace::python::arrays::{BAD_OPTION, SURPLUS};
 
@@ -61,15 +58,17 @@ impl Bindings {
     ) -> PyResult<Bindings> {
         // Read before they are bound: what a run changes between the two is then seen as a change.
         let lists = seen_lists(inner, &named);
-        let Arguments { args, uses, .. } = inner.bind(py, Some(&named), Need::Everything)?;
+        let Arguments { args, uses, copied, .. } = inner.bind(py, Some(&named), Need::Everything)?;
+        let usable = copied.iter().try_for_each(Copied::refuse_where_bound);
+        usable.map_err(|fault| errors::exception(py, &[fault], &inner.sources))?;
         let lists = lists.map_err(|fault| errors::exception(py, &[fault], &inner.sources))?;
-        options.sequential |= alone(inner, &args, &options);
+        options.sequential |= inner.alone(&args, &options);
         let on_caller = inner.on_caller(&options);
-        let is_traced = options.trace || measures(inner);
+        let is_traced = options.trace || inner.measures();
         let cancel = Arc::new(AtomicBool::new(false));
         options.cancel = Some(cancel.clone());
         let watched = if on_caller { Watched::looking(inner, options) } else { Watched::new(inner, options) };
-        if inner.workload(py, "cannot be bound", EXECUTE)?.library.is_some() {
+        if matches!(&inner.body, Body::Workload(plan) if plan.library.is_some()) {
             let message = "a workload whose kernels are those of a used file cannot be bound";
             return Err(errors::fault(py, Diagnostic::error(BAD_OPTION, message).help(EXECUTE)));
         }
@@ -87,6 +86,27 @@ impl Bindings {
             return Ok(None);
         }
         Ok(timeline::of_run(&self.workload.outcome()?.into()))
+    }
+
+    /// Exchanges arrays of a host entry that are used where they lie; whether that was all there was to do.
+    ///
+    /// # Errors
+    /// Arrays that cannot be used. Then everything stays as it was.
+    fn exchange(&mut self, py: Python<'_>, inner: &Inner, named: &Bound<'_, PyDict>) -> PyResult<bool> {
+        if !matches!(inner.body, Body::Launch { .. }) {
+            return Ok(false);
+        }
+        let raised = |faults: Vec<Diagnostic>| errors::exception(py, &faults, &inner.sources);
+        let found = exchanged(&inner.signature, named).map_err(|fault| raised(vec![fault]))?;
+        let Some(found) = found else { return Ok(false) };
+        let views = found.iter().map(|one| (one.name.clone(), one.view.clone())).collect();
+        let args = Args { views, ..Args::default() };
+        let workload = &mut self.workload;
+        workload.rebind(args).map_err(|fault| raised(fault.into()))?;
+        let kept = self.uses.iter().filter(|one| found.iter().all(|other| other.name != one.name)).cloned();
+        self.uses = kept.chain(found.iter().cloned()).collect();
+        self.named.bind(py).update(named.as_mapping())?;
+        Ok(true)
     }
 
     /// Whether a table or a size has other values than those that this was bound with.
@@ -110,32 +130,6 @@ fn seen_lists(inner: &Inner, named: &Bound<'_, PyDict>) -> Result<Vec<SeenList>,
         }
     }
     Ok(lists)
-}
-
-/// Whether the schedule asks for times of tasks.
-fn measures(inner: &Inner) -> bool {
-    matches!(&inner.body, Body::Workload(plan) if plan.schedule.policy.trace != Trace::None)
-}
-
-/// Whether no two tasks could run at once, so that a run need not leave the thread of its caller: there is one task at most, or
-/// one worker and no schedule that tells it more than what tasks say themselves.
-fn alone(inner: &Inner, args: &Args, options: &RunOptions) -> bool {
-    let Body::Workload(plan) = &inner.body else { return false };
-    let schedule = &plan.schedule;
-    if options.trace || options.workload.aicpus != 0 || options.plain || measures(inner) {
-        return false;
-    }
-    if options.threads == 1 && schedule.lines.is_empty() {
-        return true;
-    }
-    schedule.policy.pools == PoolSizes::Shared && tasks(plan, args).is_some_and(|tasks| tasks <= 1)
-}
-
-/// The number of tasks, where it is known before they are generated.
-fn tasks(plan: &WorkloadPlan, args: &Args) -> Option<u64> {
-    let table = |name: &String| Some((name.clone(), args.arrays.get(name)?.as_slice::<i64>()?.to_vec()));
-    let tables: OrderedMap<String, Vec<i64>> = args.arrays.keys().filter_map(table).collect();
-    count(&plan.module, &bind(&plan.module, &args.values, &tables).ok()?)
 }
 
 impl Prepared {
@@ -168,7 +162,7 @@ impl Prepared {
         // The next run begins anew, whatever stopped the one before.
         cancel.store(false, Ordering::Relaxed);
         let bound = self.bound.clone();
-        let running = Running::spawn(cancel, move || {
+        let running = Running::spawn(cancel, Arc::default(), move || {
             let mut bound = bound.lock().unwrap_or_else(PoisonError::into_inner);
             let ran = bound.run(&claim).map(|timeline| Done { outcome: None, timeline });
             ran.map_err(|error| bound.watched.failed(error.into()))
@@ -229,6 +223,9 @@ impl Prepared {
     #[pyo3(signature = (named))]
     fn rebind(&self, py: Python<'_>, named: &Bound<'_, PyDict>) -> PyResult<()> {
         let mut bound = self.lock(py)?;
+        if bound.exchange(py, &self.inner, named)? {
+            return Ok(());
+        }
         let all = bound.named.bind(py).copy()?;
         all.update(named.as_mapping())?;
         let Arguments { args, uses, .. } = self.inner.bind(py, Some(&all), Need::Everything)?;

@@ -7,7 +7,7 @@ use crate::options;
 use crate::plans::Plan;
 use crate::prepared::Prepared;
 use crate::results;
-use crate::runs::{self, Run};
+use crate::runs::{self, Limit, Run};
 use crate::timeline::{self, Recorded};
 use pto_wsp::OnDeviceGenerator;
 use pyo3::prelude::*;
@@ -50,16 +50,18 @@ impl Program {
 #[pymethods]
 impl Program {
     /// Runs the program on arrays, tables and sizes by name, and gives its figures. Arrays are used in place. Sizes that are
-    /// not given follow from the shapes of arrays.
-    #[pyo3(signature = (named=None, options=None))]
+    /// not given follow from the shapes of arrays. A run of more than so many `seconds` fails.
+    #[pyo3(signature = (named=None, options=None, seconds=None))]
     fn execute<'py>(
         &self,
         py: Python<'py>,
         named: Option<&Bound<'py, PyDict>>,
         options: Option<&Bound<'py, PyDict>>,
+        seconds: Option<f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let limit = seconds.map(Limit::seconds);
         let (arguments, options) = self.inner.launch(py, named, options)?;
-        let outcome = runs::execute(py, &self.inner, arguments, options)?;
+        let outcome = runs::execute(py, &self.inner, arguments, options, limit)?;
         results::stats(py, &outcome, &self.inner.signature, &self.inner.sources)
     }
 
@@ -102,17 +104,18 @@ impl Program {
         results::stats(py, &outcome, &self.inner.signature, &self.inner.sources)
     }
 
-    /// Starts a run on a thread of its own.
-    #[pyo3(signature = (named=None, options=None))]
+    /// Starts a run on a thread of its own, which fails when it takes longer than so many `seconds`.
+    #[pyo3(signature = (named=None, options=None, seconds=None))]
     fn start(
         &self,
         py: Python<'_>,
         named: Option<&Bound<'_, PyDict>>,
         options: Option<&Bound<'_, PyDict>>,
+        seconds: Option<f64>,
     ) -> PyResult<Run> {
         runs::may_go_on(py)?;
         let (arguments, options) = self.inner.launch(py, named, options)?;
-        Run::start(&self.inner, arguments, options)
+        Run::start(&self.inner, arguments, options, seconds.map(Limit::seconds))
     }
 
     /// Checks and binds everything once, for any number of runs.

@@ -6,7 +6,9 @@ use crate::inputs::Arguments;
 use crate::outcome::Ran;
 use crate::registry::{self, Awaited, Registered};
 use crate::results;
+use crate::standing;
 use crate::timeline;
+use crate::watch;
 use pyo3::exceptions::{PyException, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -14,9 +16,9 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
-use wsp_backend::{Payload, PayloadSlot, RunOptions};
+use wsp_backend::{Payload, PayloadSlot, Progress, RunOptions, RunningTask};
 use wsp_core::Poll;
 use wsp_diag::{Code, Diagnostic};
 use wsp_runtime::clock;
@@ -28,6 +30,7 @@ use wsp_trace::python::arrays::{ELSEWHERE, OUTLIVES};
 pub(crate) fn forked() {
     wsp_memory::forked();
     registry::forked();
+    standing::forked();
 }
 
 /// Refuses a run that may go on when its caller does, inside of a task: it would have the arrays of the task without a claim of its own.
@@ -43,6 +46,32 @@ pub(crate) fn may_go_on(py: Python<'_>) -> PyResult<()> {
 
 /// How long Ctrl-C waits at most to be noticed.
 const LOOK: Duration = Duration::from_millis(20);
+
+/// Codes of runs that were stopped from outside.
+const STOPS: [Code; 2] = [Code(574), Code(607)];
+
+/// How long a run may take.
+#[derive(Clone, Copy)]
+pub(crate) struct Limit {
+    span: Duration,
+    /// When it is over; none of a limit beyond all times.
+    end: Option<Instant>,
+}
+
+impl Limit {
+    /// So many seconds from now on.
+    pub(crate) fn seconds(seconds: f64) -> Limit {
+        let span = Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX);
+        Limit { span, end: clock::now().checked_add(span) }
+    }
+}
+
+/// A limit that has passed.
+struct Exceeded {
+    span: Duration,
+    /// What ran then.
+    running: Vec<RunningTask>,
+}
 
 /// Why a run failed.
 pub(crate) struct Failed {
@@ -132,9 +161,12 @@ pub(crate) fn execute(
     py: Python<'_>,
     inner: &Arc<Inner>,
     arguments: Arguments,
-    options: RunOptions,
+    mut options: RunOptions,
+    limit: Option<Limit>,
 ) -> PyResult<Ran> {
-    let outcome = if inner.on_caller(&options) {
+    // A run on this thread sees between its tasks only that its time is over.
+    options.sequential |= limit.is_none() && inner.alone(&arguments.args, &options);
+    let outcome = if limit.is_none() && inner.on_caller(&options) {
         let cancel = Arc::new(AtomicBool::new(false));
         let _awaited = Awaited::new(&cancel)?;
         let watched = Watched::looking(inner, RunOptions { cancel: Some(cancel), ..options });
@@ -145,7 +177,7 @@ pub(crate) fn execute(
     } else {
         let running = Running::start(inner, arguments, options)?;
         let _awaited = running.awaited()?;
-        running.wait(py, None)?;
+        running.wait_within(py, limit)?;
         running.finish(py, inner)?
     };
     outcome.ok_or_else(|| internal("a run has no outcome").raise(py, inner))
@@ -232,8 +264,14 @@ fn internal(what: &str) -> Failed {
 /// A run on a thread of its own.
 pub(crate) struct Running {
     cancel: Arc<AtomicBool>,
+    /// How far it is.
+    progress: Arc<Progress>,
     state: Mutex<State>,
     ended: Condvar,
+    /// Whether it has ended, to be looked at without the lock.
+    is_over: AtomicBool,
+    /// The time limit that has passed before it ended.
+    limit: OnceLock<Exceeded>,
     /// The process whose thread runs it; a child that was forked meanwhile has none of its threads.
     process: u32,
 }
@@ -254,11 +292,15 @@ impl Running {
         arguments: Arguments,
         mut options: RunOptions,
     ) -> PyResult<Arc<Running>> {
-        let cancel = Arc::new(AtomicBool::new(false));
+        let (cancel, progress) = (Arc::new(AtomicBool::new(false)), Arc::new(Progress::default()));
         options.cancel = Some(cancel.clone());
+        options.progress = Some(progress.clone());
+        if let Some(tasks) = inner.tasks(&arguments.args) {
+            progress.expect(tasks);
+        }
         let watched = Watched::new(inner, options);
         let inner = inner.clone();
-        Running::spawn(cancel, move || perform(&inner, &arguments, &watched))
+        Running::spawn(cancel, progress, move || perform(&inner, &arguments, &watched))
     }
 
     /// Runs something on a thread of its own, which `cancel` stops.
@@ -267,29 +309,37 @@ impl Running {
     /// The operating system makes no thread.
     pub(crate) fn spawn(
         cancel: Arc<AtomicBool>,
+        progress: Arc<Progress>,
         run: impl FnOnce() -> Result<Done, Failed> + Send + 'static,
     ) -> PyResult<Arc<Running>> {
         let registered = Registered::new(&cancel)?;
         let running = Arc::new(Running {
             cancel,
+            progress,
             state: Mutex::default(),
             ended: Condvar::new(),
+            is_over: AtomicBool::new(false),
+            limit: OnceLock::new(),
             process: wsp_memory::process(),
         });
         let on_thread = running.clone();
-        let body = move || {
+        let body = move || -> standing::Tell {
             // What `run` holds, arrays among it, is given back before anybody learns that the run is over.
             let done = catch_unwind(AssertUnwindSafe(run));
-            let _registered = registered;
-            on_thread.end(done.unwrap_or_else(|panic| Err(internal(&panicked(&*panic)))));
+            let done = done.unwrap_or_else(|panic| Err(internal(&panicked(&*panic))));
+            Box::new(move || {
+                let _registered = registered;
+                on_thread.end(done);
+            })
         };
-        let thread = std::thread::Builder::new().name("pto-wsp-run".to_owned());
-        thread.spawn(body).map_err(|fault| PyRuntimeError::new_err(fault.to_string()))?;
+        standing::start(Box::new(body)).map_err(|fault| PyRuntimeError::new_err(fault.to_string()))?;
         Ok(running)
     }
 
     fn end(&self, result: Result<Done, Failed>) {
         *lock(&self.state) = State { ended: true, result: Some(result) };
+        // Release: who sees it sees the result, though it takes the lock as well.
+        self.is_over.store(true, Ordering::Release);
         self.ended.notify_all();
     }
 
@@ -301,6 +351,23 @@ impl Running {
     /// Whether it has ended, or goes on in another process.
     fn has_ended(&self) -> bool {
         self.is_elsewhere() || lock(&self.state).ended
+    }
+
+    /// What a run came to, with a time that was over before its end as a failure.
+    fn within_limit(&self, result: Result<Done, Failed>, inner: &Inner) -> Result<Done, Failed> {
+        let Some(exceeded) = self.limit.get() else { return result };
+        let fault =
+            |ended| watch::over_time((exceeded.span, &exceeded.running), ended, &self.progress, inner);
+        match result {
+            Ok(_) => Err(Failed { faults: vec![fault(true)], payload: None, signal: None }),
+            Err(failed)
+                if failed.signal.is_none()
+                    && failed.faults.iter().any(|fault| STOPS.contains(&fault.code)) =>
+            {
+                Err(Failed { faults: vec![fault(false)], ..failed })
+            }
+            other => other,
+        }
     }
 
     fn is_elsewhere(&self) -> bool {
@@ -320,13 +387,16 @@ impl Running {
         }
         let result = lock(&self.state).result.take();
         let result = result.unwrap_or_else(|| Err(internal("a run gave its result twice")));
-        let done = result.map_err(|failed| failed.raise(py, inner))?;
+        let done = self.within_limit(result, inner).map_err(|failed| failed.raise(py, inner))?;
         inner.keep(done.timeline);
         Ok(done.outcome)
     }
 
     /// Waits at most until `deadline`; whether it has ended.
     fn wait_until(&self, deadline: Option<Instant>) -> bool {
+        if standing::look_for(|| self.is_over.load(Ordering::Acquire)) {
+            return true;
+        }
         let mut state = lock(&self.state);
         while !state.ended {
             let Some(deadline) = deadline else {
@@ -344,6 +414,31 @@ impl Running {
 
     fn wait_until_end(&self) {
         self.wait_until(None);
+    }
+
+    /// Stops the run if it goes on when its time is over.
+    pub(crate) fn keep_to(&self, limit: Limit) {
+        if !self.wait_until(limit.end) {
+            self.exceed(limit);
+        }
+    }
+
+    fn exceed(&self, limit: Limit) {
+        let _ = self.limit.set(Exceeded { span: limit.span, running: self.progress.running() });
+        self.cancel.store(true, Ordering::Relaxed);
+    }
+
+    /// Waits for the end, which `limit` may bring about, and looks at signals.
+    ///
+    /// # Errors
+    /// What a signal handler raises, when the run has been stopped.
+    pub(crate) fn wait_within(&self, py: Python<'_>, limit: Option<Limit>) -> PyResult<()> {
+        if let Some(limit) = limit
+            && !self.wait(py, limit.end)?
+        {
+            self.exceed(limit);
+        }
+        self.wait(py, None).map(drop)
     }
 
     /// Waits for the end, at most until `deadline`, and looks at signals; whether it has ended.
@@ -389,8 +484,21 @@ pub(crate) struct Run {
 
 impl Run {
     /// Starts a run.
-    pub(crate) fn start(inner: &Arc<Inner>, arguments: Arguments, options: RunOptions) -> PyResult<Run> {
+    pub(crate) fn start(
+        inner: &Arc<Inner>,
+        arguments: Arguments,
+        options: RunOptions,
+        limit: Option<Limit>,
+    ) -> PyResult<Run> {
         let running = Running::start(inner, arguments, options)?;
+        if let Some(limit) = limit {
+            let watched = running.clone();
+            let keep = move || -> standing::Tell {
+                watched.keep_to(limit);
+                Box::new(|| {})
+            };
+            standing::start(Box::new(keep)).map_err(|fault| PyRuntimeError::new_err(fault.to_string()))?;
+        }
         Ok(Run { inner: inner.clone(), running, settled: PyOnceLock::new() })
     }
 
@@ -413,6 +521,12 @@ impl Run {
     /// Whether it has ended, well or not.
     fn done(&self) -> bool {
         self.running.has_ended()
+    }
+
+    /// How far it is: tasks that have ended, how many there are where that is known, and those that run: kernel, indices of the loops
+    /// around it, seconds.
+    fn progress<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        watch::figures(py, &self.running.progress, &self.inner)
     }
 
     /// Waits for the end and gives the figures; `None` when `timeout` seconds pass before. Raises what failed the run, at

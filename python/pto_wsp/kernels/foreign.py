@@ -9,6 +9,7 @@ import types
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from .._arrays import to_memoryview, to_numpy
 from .._seam import ViewSpec, caller_span
 from ..errors import KernelError
 from . import codes
@@ -60,36 +61,29 @@ def task_function(
     forgotten = never_used(source, list(outs))
     doubtful = may_read(source, list(outs))
 
+    def call(arguments: dict[str, Any]) -> None:
+        returned = function(**arguments)
+        if returned is not None:
+            raise returned_value(function.__name__, function, returned)
+
+    numbers = [param.name for param in params if param.type.kind == "scalar"]
+    arrays = [param.name for param in params if param.type.kind not in ("scalar", "constexpr")]
+    kept = [(name, view.keep) for name, view in zip(arrays, views, strict=True)]
+
     def run(regions: Sequence[Any], scalars: Sequence[int], debug: bool = False) -> None:
-        from .._arrays import to_memoryview, to_numpy
-
-        numbers = iter(scalars[ncoords:])
-        given = iter(zip(regions, views, strict=True))
-        arguments = dict(constants)
-        for param in params:
-            if param.type.kind == "scalar":
-                arguments[param.name] = next(numbers)
-            elif param.type.kind != "constexpr":
-                region, view = next(given)
-                arguments[param.name] = _array(region, view, to_numpy, to_memoryview)
+        arguments = constants.copy()
+        for at, name in enumerate(numbers, ncoords):
+            arguments[name] = scalars[at]
+        for region, (name, keep) in zip(regions, kept, strict=True):
+            arguments[name] = _array(region, keep)
         outer = getattr(_task, "coords", None)
-        _task.coords = tuple(scalars[:ncoords])
-
-        def call() -> None:
-            returned = function(**arguments)
-            if returned is not None:
-                raise returned_value(function.__name__, function, returned)
-
+        _task.coords = scalars[:ncoords]
         try:
             if debug and doubtful:
-                arrays = [
-                    (param.name, arguments[param.name], param.name in doubtful)
-                    for param in params
-                    if param.type.kind in ("in", "out", "inout")
-                ]
-                call_twice(call, arrays, FAULT_OF_A_TASK, f"kernel `{source.name}`")
+                seen = [(name, arguments[name], name in doubtful) for name in arrays]
+                call_twice(lambda: call(arguments), seen, FAULT_OF_A_TASK, f"kernel `{source.name}`")
             else:
-                call()
+                call(arguments)
         finally:
             _task.coords = outer
         if forgotten is not None:
@@ -290,13 +284,13 @@ def _found(node: ast.expr, source: Source) -> Any:
     return None
 
 
-def _array(
-    region: Any, view: ViewSpec, to_numpy: Callable[[Any], Any], to_memoryview: Callable[[Any], Any]
-) -> Any:
+def _array(region: Any, keep: tuple[int, ...]) -> Any:
+    """The array of a region without the dimensions that have one index: `keep` are the others."""
     try:
         array = to_numpy(region)
     except ImportError:
         # Without NumPy there are no views of fewer dimensions: those that are indexed stay, with one element.
         return to_memoryview(region)
-    index = tuple(slice(None) if d in view.keep else 0 for d in range(array.ndim))
-    return array[index]
+    if len(keep) == array.ndim:
+        return array
+    return array[tuple([slice(None) if d in keep else 0 for d in range(array.ndim)])]

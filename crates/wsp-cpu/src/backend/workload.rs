@@ -98,6 +98,7 @@ impl TaskProgram {
             whole_outs,
             claim: options.claim.clone(),
             cancel: options.cancel.clone(),
+            progress: options.progress.clone(),
             poll: options.poll.clone(),
             payload: options.payload.clone(),
         }

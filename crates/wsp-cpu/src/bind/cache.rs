@@ -211,7 +211,8 @@ fn check_table(
                 table.last_page_len.len(),
                 batch + 1,
                 batch = counted(batch, "request")
-            )),
+            ))
+            .help("give one number of tokens for each request"),
         );
         return Vec::new();
     }
@@ -226,7 +227,8 @@ fn check_table(
                     pages = counted(pages, "page")
                 ),
             )
-            .note(format!("it belongs to request {request}; valid page ids are 0..{pages}")),
+            .note(format!("it belongs to request {request}; valid page ids are 0..{pages}"))
+            .help(format!("give ids of pages that `{name}.k` has, or a cache of more pages")),
         );
     }
     let mut lengths = Vec::with_capacity(batch);
@@ -256,13 +258,13 @@ fn length(held: u32, last: u32, page_size: u32) -> Option<u32> {
 fn last_page_fault(name: &str, request: usize, held: u32, last: u32, page_size: u32) -> Diagnostic {
     let valid =
         if held == 0 { "0, for a request without pages".to_owned() } else { format!("1..={page_size}") };
-    Diagnostic::error(codes::BAD_LAST_PAGE, format!("`{name}.last_page_len[{request}]` is {last}")).note(
-        format!(
+    Diagnostic::error(codes::BAD_LAST_PAGE, format!("`{name}.last_page_len[{request}]` is {last}"))
+        .note(format!(
             "request {request} holds {held} of {page_size}; valid values are {valid}",
             held = counted(held, "page"),
             page_size = counted(page_size, "token")
-        ),
-    )
+        ))
+        .help("give the tokens that the last page of each request has")
 }
 
 /// The number of requests, when `indptr` is a valid row pointer into `indices`.
@@ -295,7 +297,8 @@ fn check_indptr(name: &str, table: &PageTable, faults: &mut Vec<Diagnostic>) -> 
                     indptr[i + 1]
                 ),
             )
-            .note(format!("request {i} would hold a negative number of pages")),
+            .note(format!("request {i} would hold a negative number of pages"))
+            .help("give where the pages of each request begin, and where the last ones end: they never fall"),
         );
         return None;
     }

@@ -3,6 +3,7 @@
 use super::cells::{cell, slot_value};
 use super::channels::SlotsRead;
 use super::declared_kernels::DeclaredKernels;
+use super::graph::coordinates;
 use super::inputs::WorkloadInputs;
 use super::kernel_cx::{KernelCx, KernelFault};
 use super::memory::{NeverStored, SharedTensor};
@@ -16,9 +17,7 @@ use std::cell::OnceCell;
 use std::mem::take;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use wsp_backend::Absent;
-use wsp_backend::Recording;
-use wsp_backend::Unwritten;
+use wsp_backend::{Absent, Progress, Recording, RunningTask, Unwritten};
 use wsp_core::{KernelId, Region, SlotId, TaskId, TensorId};
 use wsp_diag::Diagnostic;
 use wsp_ir::workload::AccessMode;
@@ -27,8 +26,8 @@ use wsp_memory::{EarlyLoads, Stored};
 use wsp_ordered::Arrange;
 use wsp_plan::Arrays;
 use wsp_plan::workload::modes;
-use wsp_runtime::TaskRunner;
 use wsp_runtime::aicpu::Slots;
+use wsp_runtime::{TaskRunner, clock};
 
 /// Kernels, tensors and tasks in flight of one run.
 pub(crate) struct Declared {
@@ -42,6 +41,8 @@ pub(crate) struct Declared {
     /// Whether each tensor was given to the launch, where what tasks store is recorded.
     given: Vec<bool>,
     interruption: Interruption,
+    /// Where the run says how far it is.
+    pub(crate) progress: Option<Arc<Progress>>,
     /// Whether a task that leaves elements of its `out` regions unwritten has failed.
     pub(crate) whole_outs: bool,
     /// Whether what tasks store is recorded where that is not needed to run them.
@@ -112,6 +113,7 @@ impl Declared {
             records: Records::default(),
             given: Vec::new(),
             interruption,
+            progress: None,
             whole_outs: false,
             recording: Recording::Off,
             slots_read: None,
@@ -197,6 +199,25 @@ impl Declared {
             Ok(Err(cause)) => Err(failed(task, cause)),
             Err(panic) => Err(failed(task, Cause::Panic(panic_message(panic.as_ref())))),
         }
+    }
+
+    /// Runs a task on a worker, and tells how far the run is, where that is asked for.
+    #[inline]
+    pub(crate) fn run_seen(
+        &self,
+        number: usize,
+        worker: &mut Worker,
+        task: Arguments<'_>,
+    ) -> Result<(), Box<TaskFault>> {
+        let Some(progress) = &self.progress else { return self.run_task(worker, task) };
+        let kernels = &self.kernels.module.kernels;
+        progress.begin(self.workers.len(), kernels.iter().map(|kernel| kernel.name.as_str()));
+        let of_call = coordinates(&kernels[task.kernel.index()]);
+        let indices = task.scalars.get(..of_call).filter(|found| !found.is_empty()).unwrap_or(task.indices);
+        progress.starts(number, RunningTask::new(task.kernel, indices, clock::now()));
+        let ran = self.run_task(worker, task);
+        progress.ends(number, 1);
+        ran
     }
 
     /// Whether tasks of a kernel are watched: what a function stores by address is found in no other way.
@@ -315,10 +336,10 @@ fn failed(task: Arguments<'_>, cause: Cause) -> Box<TaskFault> {
 impl TaskRunner for Declared {
     type Failure = Box<TaskFault>;
 
-    fn run(&self, worker: usize, _: TaskId, _: KernelId, payload: &[u32]) -> Result<(), Box<TaskFault>> {
+    fn run(&self, index: usize, _: TaskId, _: KernelId, payload: &[u32]) -> Result<(), Box<TaskFault>> {
         let number = payload[0];
-        let mut worker = self.worker(worker);
-        let ran = self.run_task(&mut worker, self.records.record(number).arguments());
+        let mut worker = self.worker(index);
+        let ran = self.run_seen(index, &mut worker, self.records.record(number).arguments());
         self.records.release(&mut worker.numbers, number);
         ran
     }

@@ -185,7 +185,7 @@ impl<'a> GraphSink<'a> {
 }
 
 /// How many of a kernel's integers, the first ones, are the coordinates of a call in Python.
-fn coordinates(kernel: &Kernel) -> usize {
+pub(super) fn coordinates(kernel: &Kernel) -> usize {
     let Signature::Declared(params) = &kernel.signature else { return 0 };
     let is_one = |param: &&KernelParam| param.kind == ParamKind::Scalar && param.name.starts_with("coord_");
     params.iter().take_while(is_one).count()

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wsp_backend::PayloadSlot;
-use wsp_backend::{Absent, Expand, Recording, Starts};
+use wsp_backend::{Absent, Expand, Progress, Recording, Starts};
 use wsp_core::Poll;
 use wsp_memory::{Claim, View};
 use wsp_plan::{Arrays, ParamValue};
@@ -86,6 +86,8 @@ pub struct WorkloadOptions {
     pub claim: Option<Arc<Claim>>,
     /// Stops the run when it becomes true.
     pub cancel: Option<Arc<AtomicBool>>,
+    /// Where the run writes how far it is.
+    pub progress: Option<Arc<Progress>>,
     /// Asked on the calling thread, now and then, whether to stop: in a sequential run of declared kernels between tasks and
     /// within kernels over views, in a run with workers while tasks are generated. Refused where the calling thread does
     /// neither: on AICPUs and for kernels of a used file.

@@ -114,6 +114,6 @@ impl TaskRunner for Runner<'_> {
 
     fn run(&self, worker: usize, _: TaskId, _: KernelId, payload: &[u32]) -> Result<(), Box<TaskFault>> {
         let task = self.tasks[payload[0] as usize].arguments();
-        self.declared.run_task(&mut self.declared.worker(worker), task)
+        self.declared.run_seen(worker, &mut self.declared.worker(worker), task)
     }
 }

@@ -100,8 +100,9 @@ impl Launch {
         let uses = uses(callers(kernels, &tensors));
         let poll = if matches!(way, Way::OneByOne(_)) { options.poll.clone() } else { None };
         let interruption = Interruption { cancel: options.cancel.clone(), poll };
-        let mut tasks =
-            Declared::new(Arc::clone(kernels), registry, tensors, interruption, way.threads() as usize);
+        let threads = way.threads() as usize;
+        let mut tasks = Declared::new(Arc::clone(kernels), registry, tensors, interruption, threads);
+        tasks.progress.clone_from(&options.progress);
         tasks.whole_outs = options.whole_outs;
         tasks.record(inputs, options.recording);
         let has_channels = module.workloads.iter().any(|workload| !workload.channels.is_empty());
@@ -467,6 +468,7 @@ pub(crate) fn launch_options(
         mode: if options.plain || options.sequential { Mode::Plain } else { kernels.mode },
         engine: kernels.engine,
         cancel: options.cancel.clone(),
+        progress: options.progress.clone(),
         ..LaunchOptions::default()
     }
 }

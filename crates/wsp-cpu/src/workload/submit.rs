@@ -63,7 +63,7 @@ impl<'a> Sequential<'a> {
     #[inline]
     pub(crate) fn run(&mut self, task: Arguments<'_>) -> Result<(), SequentialStop> {
         self.counts[task.kernel.index()].tasks += 1;
-        self.declared.run_task(&mut self.worker, task).map_err(SequentialStop::Task)?;
+        self.declared.run_seen(0, &mut self.worker, task).map_err(SequentialStop::Task)?;
         if self.is_cancelled() { Err(SequentialStop::Cancelled) } else { self.ask() }
     }
 

@@ -3,14 +3,15 @@
 use super::{BAD_SIZE, Binder, Need, writable};
 use crate::arrays::{PyArray, type_name};
 use crate::integers::{is_list, of_integers};
-use crate::signature::LibraryArray;
+use crate::signature::{LibraryArray, Signature};
 use pyo3::prelude::*;
-use pyo3::types::PyBool;
+use pyo3::types::{PyBool, PyDict};
 use wsp_backend::claims::shared_memory;
 use wsp_core::DType;
 use wsp_diag::{Code, Diagnostic};
 use wsp_memory::{Use, View};
 use wsp_plan::ParamValue;
+use wsp_trace::python::arrays::LAYOUT;
 
 const SHARED: Code = Code(871);
 
@@ -23,6 +24,50 @@ pub(crate) struct Copied {
     pub(super) place: View,
     /// Whether kernels write it: then it takes what they wrote.
     pub(super) written: bool,
+}
+
+impl Copied {
+    /// Refuses an array of which a bound program would have to make a copy at each run: integers are looked at before tasks run, and what
+    /// has no elements needs no place.
+    ///
+    /// # Errors
+    /// Such an array.
+    pub(crate) fn refuse_where_bound(&self) -> Result<(), Diagnostic> {
+        let is_empty = self.array.dims().contains(&0);
+        if is_empty || !(self.written || self.array.dtype.is_float()) {
+            return Ok(());
+        }
+        let name = &self.name;
+        let message = format!("a bound program uses array `{name}` where it lies");
+        Err(Diagnostic::error(LAYOUT, message)
+            .note("its elements are no real numbers in row-major order without gaps")
+            .help(format!("copy it first, `{name} = np.ascontiguousarray({name})`, or give it to `execute`")))
+    }
+}
+
+/// The arrays of a call that take the place of others of the same names, where all of them are used where they lie; none where one is not.
+///
+/// # Errors
+/// No array, or one that cannot be used.
+pub(crate) fn exchanged(
+    signature: &Signature,
+    named: &Bound<'_, PyDict>,
+) -> Result<Option<Vec<Use>>, Diagnostic> {
+    let mut uses = Vec::new();
+    for (key, value) in named {
+        let fact = key.extract::<String>().ok().and_then(|name| signature.library.array(&name));
+        let Some(fact) = fact.filter(|fact| fact.is_float && !value.is_none()) else { return Ok(None) };
+        let array = PyArray::of(&fact.name, &value)?;
+        if !array.is_plain() {
+            return Ok(None);
+        }
+        if fact.written {
+            writable(&fact.name, &array)?;
+        }
+        let view = array.view(&fact.name)?;
+        uses.push(Use { name: fact.name.clone(), view, written: fact.written });
+    }
+    Ok(Some(uses))
 }
 
 impl Binder<'_> {

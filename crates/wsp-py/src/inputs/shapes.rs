@@ -3,6 +3,7 @@
 use super::Binder;
 use crate::arrays::PyArray;
 use crate::signature::{TensorFact, value};
+use wsp_core::int::BinOp;
 use wsp_diag::Diagnostic;
 use wsp_ir::workload::IntExprKind;
 use wsp_trace::python::arrays::{CONTRADICTION, WRONG_SHAPE};
@@ -14,6 +15,8 @@ pub(super) enum Origin {
     Given,
     /// It is the extent of an array along a dimension.
     Extent { array: String, dim: usize },
+    /// It follows from the number of a table's elements.
+    Elements { table: String },
 }
 
 impl Binder<'_> {
@@ -58,6 +61,28 @@ impl Binder<'_> {
         }
     }
 
+    /// Takes sizes that nothing else tells from the number of elements of tables, where that is a size, or one more than a size.
+    pub(super) fn infer_from_tables(&mut self) {
+        for (fact, table) in self.signature.tables.iter().zip(&self.module.tables) {
+            let Some(given) = self.args.arrays.get(&fact.name) else { continue };
+            let (id, less) = match table.len.as_ref().map(|len| &len.kind) {
+                Some(IntExprKind::Param(id)) => (*id, 0),
+                Some(IntExprKind::Binary(BinOp::Add, size, one)) => match (&size.kind, &one.kind) {
+                    (IntExprKind::Param(id), IntExprKind::Const(one)) => (*id, *one),
+                    _ => continue,
+                },
+                _ => continue,
+            };
+            let p = id.index();
+            let elements = given.shape().first().and_then(|&n| i64::try_from(n).ok());
+            let size = elements.map(|n| n - less).filter(|size| *size >= 0);
+            if self.sizes[p].is_none() && !self.signature.params[p].derived && size.is_some() {
+                self.sizes[p] = size;
+                self.origins[p] = Origin::Elements { table: fact.given.clone() };
+            }
+        }
+    }
+
     /// Compares all other extents with what sizes make of them, as far as that is known here.
     pub(super) fn check_shapes(&mut self) {
         for (fact, array) in self.signature.tensors.iter().zip(&self.arrays) {
@@ -88,6 +113,7 @@ fn contradiction(name: &str, size: i64, origin: &Origin, array: &str, dim: usize
     let from = match origin {
         Origin::Given => "as it is given".to_owned(),
         Origin::Extent { array, dim } => format!("along dimension {dim} of `{array}`"),
+        Origin::Elements { table } => format!("by the elements of `{table}`"),
     };
     let message = format!("size `{name}` is {size} {from}, and {have} along dimension {dim} of `{array}`");
     Diagnostic::error(CONTRADICTION, message).help(format!("give arrays that agree on `{name}`"))

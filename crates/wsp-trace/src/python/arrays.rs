@@ -94,4 +94,9 @@ them, so it has to end before the task does. Call `execute`, or start the run ou
         "\
 An object of the package has no attribute or method of this name. The message says which object has it, or which name is near. The error is
 an `AttributeError`, too, so that `hasattr` and `getattr` with a default work.";
+    pub TIMED_OUT = 1272, "run that took longer than its limit",
+        "\
+A run with a `timeout=` was not over in time and was stopped: tasks that had started have ended, the others never start. What the run writes is not
+complete. The notes say how many tasks were done and which ones were waited for when the time was over. A task is never torn off, so one that
+waits for something that does not come keeps the run until it ends by itself.";
 }

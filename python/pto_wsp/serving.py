@@ -1,0 +1,553 @@
+"""Attention over paged caches as serving code calls it: planned for a batch, run for every layer.
+
+The programs are `decode.pto`, `extend.pto` and `cascade.pto` of `examples/attention`, which come with the
+package.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from . import errors
+from ._raise import PlacedAtCaller, argument_error
+from .dtypes import DType, bf16, dtype_of, f16, f32
+from .expr import describe, is_word
+from .hints import lacks
+from .memory import empty
+from .program import Program, launch_file
+from .spans import PACKAGE, caller_span
+
+if TYPE_CHECKING:
+    from . import _static
+    from .runs import BoundProgram
+
+__all__ = ["BatchCascade", "BatchDecode", "BatchPrefill"]
+
+_FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "attention")
+_MOST = 2**32 - 1
+_ELEMENTS = {"f16": f16, "bf16": bf16, "f32": f32}
+_TABLE = ("indptr", "indices", "last_page_len")
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """What a plan is for."""
+
+    program: Program
+    dtype: DType
+    table: dict[str, Any]
+    """The integers, by name in the program."""
+    values: dict[str, Any]
+    """Parameters of the program."""
+    shapes: dict[str, tuple[int, ...]]
+    """Of `q`, `out` and `lse` as callers give them."""
+    inner: dict[str, tuple[int, ...]]
+    """The same as the program has them."""
+    page: tuple[int, int, int]
+    """The extents of a page, in the order of the layout."""
+    sees: str
+    """What it is for, to people."""
+
+
+class _PlacedAtCall(PlacedAtCaller):
+    """A `with` block whose errors of arguments are placed at the call: in the programs of this package nobody
+    looks for them.
+    """
+
+    __slots__ = ()
+
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
+        if isinstance(error, errors.ArgumentError) and (error.file or "").startswith(PACKAGE):
+            raise argument_error(int(error.code.removeprefix("WSP")), error.message, error.help)
+        super().__exit__(kind, error, traceback)
+
+
+_AT_CALL = _PlacedAtCall()
+
+
+class _Batch:
+    """What all of these have: a program for a batch, bound to arrays."""
+
+    __slots__ = ("_bound", "_layout", "_last", "_plan", "_programs", "_room", "_threads")
+
+    _FILE: str
+    _CACHES: tuple[str, ...]
+    _bound: BoundProgram | None
+    _last: tuple[Any, Any, Any, Any, Any]
+    _plan: _Planned | None
+    _programs: dict[str | None, Program]
+    _room: tuple[Any, Any]
+
+    def __init__(self, *, kv_layout: Literal["NHD", "HND"] = "NHD", num_threads: int = 0) -> None:
+        """`kv_layout` is the order of tokens and heads in pages; `num_threads` are as in `compile`."""
+        if not is_word(kv_layout, ("NHD", "HND")):
+            raise argument_error(1262, f"`kv_layout` is {describe(kv_layout)}", 'give `"NHD"` or `"HND"`')
+        self._layout = kv_layout
+        self._threads = _count(num_threads, "num_threads", 0, 1024)
+        self._programs = {}
+        self._plan = None
+        self._forget()
+
+    def _forget(self) -> None:
+        self._bound = None
+        self._last = (None, None, None, None, None)
+        self._room = (None, None)
+
+    def _program(self, schedule: str | None) -> Program:
+        program = self._programs.get(schedule)
+        if program is None:
+            given = {"kv_layout": self._layout, "num_threads": self._threads}
+            if schedule is not None:
+                given["schedule"] = schedule
+            path = os.path.join(_FOLDER, self._FILE)
+            program = self._programs[schedule] = launch_file(path, "cpu_sim", given)
+        return program
+
+    def _planned(
+        self,
+        schedule: str | None,
+        table: dict[str, Any],
+        values: dict[str, Any],
+        heads: tuple[Any, Any, Any, Any],
+        dtype: Any,
+        rows: int,
+    ) -> None:
+        """Makes a plan; `rows` are the rows of `q`."""
+        q_heads, kv_heads, head_dim, page_size = (
+            _count(value, name, 1, _MOST)
+            for value, name in zip(heads, ("q_heads", "kv_heads", "head_dim", "page_size"), strict=True)
+        )
+        if q_heads % kv_heads:
+            raise argument_error(
+                1262,
+                f"{q_heads} query heads do not share {kv_heads} KV heads evenly",
+                "give `q_heads` that are a multiple of `kv_heads`",
+            )
+        element = dtype_of(dtype)
+        if element is None or element.name not in _ELEMENTS:
+            raise argument_error(
+                1251, f"`dtype` is {describe(dtype)}", "queries and caches are of `f16`, `bf16` or `f32`"
+            )
+        page = (page_size, kv_heads) if self._layout == "NHD" else (kv_heads, page_size)
+        shapes = {
+            "q": (rows, q_heads, head_dim),
+            "out": (rows, q_heads, head_dim),
+            "lse": (rows, q_heads),
+        }
+        shown = f"{q_heads} heads over {kv_heads} of {head_dim} {element}, pages of {page_size}"
+        plan = _Planned(
+            self._program(schedule),
+            element,
+            table,
+            values,
+            shapes,
+            {name: self._inner(name, shape) for name, shape in shapes.items()},
+            (*page, head_dim),
+            shown,
+        )
+        self._check(plan)
+        self._plan = plan
+        self._forget()
+
+    def _inner(self, name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """The shape that the program has for one of the caller's."""
+        return shape
+
+    def _check(self, plan: _Planned) -> None:
+        """Refuses page tables that cannot be, before there is a cache."""
+        given: dict[str, Any] = {**plan.table, **plan.values, "q": (plan.dtype.name, plan.inner["q"])}
+        for cache in self._CACHES:
+            pages = (_most(plan.table[f"{cache}.indices"]) + 1, *plan.page)
+            given[f"{cache}.k"] = given[f"{cache}.v"] = (plan.dtype.name, pages)
+        with _AT_CALL:
+            plan.program._core.workspace_query(given, plan.program._run_options)
+
+    def _current(self, call: str) -> _Planned:
+        if self._plan is None:
+            raise argument_error(
+                1259, f"`{call}` comes before `plan`", "say what the batch is first: `plan(indptr, …)`"
+            )
+        return self._plan
+
+    def run(self, q: Any, kv: tuple[Any, Any], out: Any = None, lse: Any = None) -> Any:
+        """Attends: `kv` are the pages of keys and those of values. Gives `out`.
+
+        `out` takes the results in f32, `lse` the log-sum-exps in base 2. Without them the results lie in an
+        array of this object, which the next run writes again.
+        """
+        if type(kv) is not tuple or len(kv) != 2:
+            raise self._not_a_pair(kv)
+        k, v = kv
+        last = self._last
+        if self._bound is None or not (
+            q is last[0]
+            and k is last[1]
+            and v is last[2]
+            and (out is last[3] if out is not None else self._room[0] is last[3])
+            and (lse is last[4] if lse is not None else self._room[1] is last[4])
+        ):
+            last = self._bind(q, k, v, out, lse)
+        self._bound()  # type: ignore[misc]
+        return last[3]
+
+    def _bind(self, q: Any, k: Any, v: Any, out: Any, lse: Any) -> tuple[Any, Any, Any, Any, Any]:
+        """Binds arrays of which one is another than before."""
+        plan = self._current("run")
+        if out is None or lse is None:
+            self._make_room(plan)
+        out = self._room[0] if out is None else out
+        lse = self._room[1] if lse is None else lse
+        given = (q, k, v, out, lse)
+        arrays = {}
+        for name, array, before in zip(("q", "k", "v", "out", "lse"), given, self._last, strict=True):
+            if array is not before or self._bound is None:
+                arrays.update(self._named(plan, name, array))
+        with _AT_CALL:
+            if self._bound is None:
+                self._bound = plan.program.bind(**arrays, **plan.table, **plan.values)
+            else:
+                self._bound.rebind(**arrays)
+        self._last = given
+        return given
+
+    def _make_room(self, plan: _Planned) -> None:
+        if self._room[0] is None:
+            self._room = (empty(plan.shapes["out"], f32), empty(plan.shapes["lse"], f32))
+
+    def _named(self, plan: _Planned, name: str, array: Any) -> dict[str, Any]:
+        """An array, checked, by its names in the program."""
+        array = _shared(name, array)
+        if name in ("k", "v"):
+            shape = tuple(array.shape)
+            if len(shape) != 4 or shape[1:] != plan.page:
+                order = ("page_size", "kv_heads") if self._layout == "NHD" else ("kv_heads", "page_size")
+                raise argument_error(
+                    1253,
+                    f"`{name}` has the shape {list(shape)}, and pages are {list(plan.page)}",
+                    f"give `[pages, {order[0]}, {order[1]}, head_dim]`, or plan for what you have",
+                )
+            _of_type(name, array, plan.dtype)
+            return {f"{cache}.{name}": array for cache in self._CACHES}
+        shape, inner = plan.shapes[name], plan.inner[name]
+        if tuple(array.shape) not in (shape, inner):
+            raise argument_error(
+                1253,
+                f"`{name}` has the shape {list(array.shape)}, and the plan is for {list(shape)}",
+                "give an array of that shape, or plan for what you have",
+            )
+        _of_type(name, array, plan.dtype if name == "q" else f32)
+        if tuple(array.shape) != inner:
+            array = _reshaped(name, array, inner)
+        return {"output" if name == "out" else name: array}
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise lacks(self, name, "")
+
+    @staticmethod
+    def _not_a_pair(kv: Any) -> Exception:
+        return argument_error(
+            1262,
+            f"`kv` is {describe(kv)}, no pair of arrays",
+            "give the pages of keys and those of values: `(k, v)`; of one array, `(kv[0], kv[1])`",
+        )
+
+    def __repr__(self) -> str:
+        plan = self._plan
+        return f"<{type(self).__name__}: {'no plan' if plan is None else plan.sees}>"
+
+
+class _Growing(_Batch):
+    """A batch in which every request gets one token more at each step."""
+
+    __slots__ = ()
+
+    @property
+    def lengths(self) -> list[int]:
+        """Tokens of each request, of its own pages, as the page table says at present."""
+        plan = self._current("lengths")
+        indptr, _, last = (np.asarray(plan.table[f"kv.{name}"], np.int64) for name in _TABLE)
+        pages = np.diff(indptr)
+        size = plan.page[0] if self._layout == "NHD" else plan.page[1]
+        return [int(n) for n in np.where(pages > 0, (pages - 1) * size + last, 0)]
+
+    def advance(self) -> None:
+        """Every request has one token more: adds 1 to each element of the `last_page_len` that `plan` was
+        given, in place. The next run sees it.
+
+        Errors: `PlanError` where a request has no room for a token in its last page. Then nothing is changed:
+        give it a page, in place where `indices` has room or by another `plan`.
+        """
+        plan = self._current("advance")
+        size = plan.page[0] if self._layout == "NHD" else plan.page[1]
+        last = plan.table["kv.last_page_len"]
+        indptr = np.asarray(plan.table["kv.indptr"], np.int64)
+        filled = np.asarray(last, np.int64)
+        full = np.flatnonzero((filled >= size) | (np.diff(indptr) == 0))
+        if full.size:
+            request, more = int(full[0]), int(full.size) - 1
+            others = f", and so do {more} others" if more else ""
+            raise errors.make(
+                errors.PlanError,
+                580,
+                f"request {request} needs a page for one token more{others}",
+                span=caller_span(),
+                help=[
+                    "give it one: write `indptr`, `indices` and `last_page_len` in place, where `indices` "
+                    "has room, or call `plan` with others"
+                ],
+            )
+        try:
+            if isinstance(last, list):
+                last[:] = [n + 1 for n in last]
+            else:
+                last += 1
+                if plan.table["kv.last_page_len"] is not last:
+                    raise TypeError("a new object")
+        except (TypeError, ValueError):
+            raise argument_error(
+                1255,
+                f"`last_page_len` is {describe(last)}, which cannot be changed in place",
+                "plan with a list or an array that may be written",
+            ) from None
+
+
+class BatchDecode(_Growing):
+    """Decoding: one query per request over a paged cache.
+
+    `plan` says what the batch is, `run` attends, for each layer, `advance` counts the token that each request
+    has then. One thread at a time may use it.
+    """
+
+    __slots__ = ()
+
+    _FILE = "decode.pto"
+    _CACHES = ("kv",)
+
+    def plan(
+        self,
+        indptr: _static.Integers,
+        indices: _static.Integers,
+        last_page_len: _static.Integers,
+        q_heads: int,
+        kv_heads: int,
+        head_dim: int,
+        page_size: int,
+        dtype: Any,
+        *,
+        splits: Literal["balanced", "whole"] | int = "balanced",
+        sm_scale: float | None = None,
+    ) -> None:
+        """Plans for requests of which number `i` has the pages `indices[indptr[i] : indptr[i + 1]]` and
+        `last_page_len[i]` tokens in the last of them.
+
+        The three are kept, and what changes in them is seen by the next run. `splits` says how requests are
+        cut into tasks: `"balanced"` gives every core as many tokens, a number cuts every so many tokens, so
+        that the bits of a request do not depend on the others, `"whole"` does not cut. `sm_scale` is `1 /
+        sqrt(head_dim)` unless it is given. Errors: `ArgumentError`.
+        """
+        schedule, values = _splits(splits)
+        values.update(_scale(sm_scale))
+        table = _named_table("kv", indptr, indices, last_page_len)
+        heads = (q_heads, kv_heads, head_dim, page_size)
+        self._planned(schedule, table, values, heads, dtype, _length(last_page_len))
+
+    def _inner(self, name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return shape if name == "lse" else (*shape[:2], 1, shape[2])
+
+
+class BatchCascade(_Growing):
+    """Decoding of requests that all begin with the same tokens, whose pages are attended once for many
+    requests at a time.
+    """
+
+    __slots__ = ()
+
+    _FILE = "cascade.pto"
+    _CACHES = ("kv", "prefix")
+
+    def plan(
+        self,
+        prefix_indices: _static.Integers,
+        prefix_last_page_len: int,
+        indptr: _static.Integers,
+        indices: _static.Integers,
+        last_page_len: _static.Integers,
+        q_heads: int,
+        kv_heads: int,
+        head_dim: int,
+        page_size: int,
+        dtype: Any,
+        *,
+        splits: Literal["balanced", "whole"] | int = "balanced",
+        sm_scale: float | None = None,
+    ) -> None:
+        """As `BatchDecode.plan`, of requests that have the pages `prefix_indices` before their own, with
+        `prefix_last_page_len` tokens in the last of them.
+        """
+        schedule, values = _splits(splits)
+        values.update(_scale(sm_scale))
+        last = _count(prefix_last_page_len, "prefix_last_page_len", 0, _MOST)
+        prefix = _named_table("prefix", [0, _length(prefix_indices)], prefix_indices, [last])
+        table = {**_named_table("kv", indptr, indices, last_page_len), **prefix}
+        heads = (q_heads, kv_heads, head_dim, page_size)
+        self._planned(schedule, table, values, heads, dtype, _length(last_page_len))
+
+    def _inner(self, name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return shape if name == "lse" else (*shape[:2], 1, shape[2])
+
+
+class BatchPrefill(_Batch):
+    """Prompts, or the rest of them: the last tokens of each request ask, as many as it has queries, and each
+    sees itself and what is before it.
+    """
+
+    __slots__ = ()
+
+    _FILE = "extend.pto"
+    _CACHES = ("kv",)
+
+    def plan(
+        self,
+        q_indptr: _static.Integers,
+        indptr: _static.Integers,
+        indices: _static.Integers,
+        last_page_len: _static.Integers,
+        q_heads: int,
+        kv_heads: int,
+        head_dim: int,
+        page_size: int,
+        dtype: Any,
+        *,
+        sm_scale: float | None = None,
+    ) -> None:
+        """As `BatchDecode.plan`; the queries of request `i` are the rows `q_indptr[i]` up to `q_indptr[i +
+        1]` of `q`.
+        """
+        starts = _numbers("q_indptr", q_indptr)
+        falls = np.flatnonzero(np.diff(starts) < 0)
+        if len(starts) != _length(last_page_len) + 1 or starts[0] != 0 or falls.size:
+            what = f"falls at element {int(falls[0]) + 1}" if falls.size else f"is {_short(starts)}"
+            raise argument_error(
+                1263,
+                f"`q_indptr` {what}, for {_length(last_page_len)} requests",
+                "give where the queries of each request begin, and where the last ones end: `[0, 3, 5]`",
+            )
+        table = {"q_indptr": q_indptr, **_named_table("kv", indptr, indices, last_page_len)}
+        heads = (q_heads, kv_heads, head_dim, page_size)
+        self._planned(None, table, _scale(sm_scale), heads, dtype, int(starts[-1]))
+
+
+def _named_table(cache: str, indptr: Any, indices: Any, last: Any) -> dict[str, Any]:
+    given = dict(zip(_TABLE, (indptr, indices, last), strict=True))
+    for name, values in given.items():
+        _numbers(name, values)
+    return {f"{cache}.{name}": values for name, values in given.items()}
+
+
+def _numbers(name: str, values: Any) -> Any:
+    """Integers in one dimension, as an array of NumPy."""
+    try:
+        found = np.asarray(values)
+    except (TypeError, ValueError):
+        found = np.asarray(None)
+    if found.size == 0 and found.ndim == 1 and isinstance(values, (list, tuple)):
+        found = found.astype(np.int64)
+    if found.ndim != 1 or found.dtype.kind not in "iu":
+        what = describe(values) if found.dtype.kind == "O" else f"{found.dtype} with {found.ndim} dimensions"
+        raise argument_error(
+            1263, f"`{name}` is {what}", "give a list of integers, or an array of integers with one dimension"
+        )
+    return found
+
+
+def _most(indices: Any) -> int:
+    """The largest page that is named."""
+    found = np.asarray(indices)
+    return max(0, min(int(found.max()), 2**31)) if found.size else 0
+
+
+def _length(values: Any) -> int:
+    try:
+        return len(values)
+    except TypeError:
+        raise argument_error(
+            1263, f"{describe(values)} has no elements", "give a list of integers, or an array of integers"
+        ) from None
+
+
+def _short(values: Any) -> str:
+    return f"[{', '.join(map(str, values[:4]))}{', …' if len(values) > 4 else ''}]"
+
+
+def _count(value: Any, name: str, least: int, most: int) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = least - 1
+    if isinstance(value, bool) or not least <= number <= most:
+        raise argument_error(
+            1262, f"`{name}` is {describe(value)}", f"give an integer from {least} to {most}"
+        )
+    return number
+
+
+def _scale(sm_scale: Any) -> dict[str, float]:
+    if sm_scale is None:
+        return {}
+    number = isinstance(sm_scale, (int, float, np.floating)) and not isinstance(sm_scale, bool)
+    if not number or not math.isfinite(sm_scale):
+        raise argument_error(1262, f"`sm_scale` is {describe(sm_scale)}", "give a finite number, or None")
+    return {"sm_scale": float(sm_scale)}
+
+
+def _splits(splits: Any) -> tuple[str, dict[str, Any]]:
+    """The schedule of a way to cut, and its parameters."""
+    named = {"balanced": "Balanced", "whole": "Whole"}
+    if isinstance(splits, str) and splits in named:
+        return named[splits], {}
+    if isinstance(splits, bool) or not isinstance(splits, (int, np.integer)) or not 0 < splits <= _MOST:
+        raise argument_error(
+            1262,
+            f"`splits` is {describe(splits)}",
+            'give `"balanced"`, `"whole"`, or the tokens of a piece, such as 512',
+        )
+    return "Fixed", {"split_size": int(splits)}
+
+
+def _shared(name: str, array: Any) -> Any:
+    """An array with a shape and a type."""
+    if hasattr(array, "shape") and hasattr(array, "dtype"):
+        return array
+    try:
+        return np.from_dlpack(array) if hasattr(array, "__dlpack__") else np.asarray(memoryview(array))
+    except (TypeError, ValueError, RuntimeError, BufferError, AttributeError):
+        raise argument_error(
+            1250, f"`{name}` is {describe(array)}, no array", "give an array of NumPy, or a tensor of PyTorch"
+        ) from None
+
+
+def _of_type(name: str, array: Any, want: DType) -> None:
+    have = str(array.dtype).rpartition(".")[2]
+    if dtype_of(have) is not want:
+        what = "results are" if want is f32 and name in ("out", "lse") else "the plan is for"
+        raise argument_error(
+            1252, f"`{name}` has elements of type {have}", f"{what} {want}: convert it, or plan for its type"
+        )
+
+
+def _reshaped(name: str, array: Any, shape: tuple[int, ...]) -> Any:
+    """The same memory with an extent of 1 more."""
+    seen = array.reshape(shape)
+    if name != "q" and isinstance(seen, np.ndarray) and seen.size and not np.may_share_memory(seen, array):
+        raise argument_error(
+            1254, f"`{name}` is no array without gaps", f"give one: `{name} = np.empty({shape}, np.float32)`"
+        )
+    return seen
