@@ -159,6 +159,13 @@ impl State {
                     self.set(to.reg, lane, value);
                 }
             }
+            Inst::Bits { to, from } => {
+                for lane in 0..from.lanes {
+                    let mut bytes = [0; 8];
+                    arith::store(from.ty, self.lane(from.reg, lane), &mut bytes[..from.ty.bytes()]);
+                    self.set(to.reg, lane, arith::load(to.ty, &bytes[..to.ty.bytes()]));
+                }
+            }
             Inst::Reduce { op, to, a } => {
                 let mut total = self.lane(a.reg, 0);
                 for lane in 1..a.lanes {

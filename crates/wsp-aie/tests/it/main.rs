@@ -3,6 +3,7 @@
 
 mod check;
 mod ground;
+mod kernels;
 mod run;
 mod support;
 mod text;
