@@ -28,7 +28,14 @@ pub(crate) fn design(body: &Body, number: &dyn Fn(Number) -> Option<i64>) -> Des
         values.push(value);
         if !(memories..memories + numbers).contains(&i) {
             let name = Some(format!("b{i}"));
-            design.buffers.push(Buffer { value, tile, name, address: None, bank: None, span: Span::default() });
+            design.buffers.push(Buffer {
+                value,
+                tile,
+                name,
+                address: None,
+                bank: None,
+                span: Span::default(),
+            });
             continue;
         }
         let (which, ty) = &body.numbers[i - memories];
@@ -59,11 +66,15 @@ fn places(operand: &Operand, array: &Array, number: &dyn Fn(Number) -> Option<i6
         .origin
         .iter()
         .map(|sum| {
-            let terms = sum.terms.iter().map(|(of, factor)| i128::from(number(*of).expect("it has a value")) * factor);
+            let terms = sum
+                .terms
+                .iter()
+                .map(|(of, factor)| i128::from(number(*of).expect("it has a value")) * factor);
             sum.constant + terms.sum::<i128>()
         })
         .collect();
-    let shape: Vec<u64> = operand.ty.shaped().expect("a memory").shape.iter().map(|n| n.expect("fixed")).collect();
+    let shape: Vec<u64> =
+        operand.ty.shaped().expect("a memory").shape.iter().map(|n| n.expect("fixed")).collect();
     let place = |mut at: u64| {
         let (mut place, mut stride) = (0, 1);
         for dim in (0..shape.len()).rev() {
@@ -86,7 +97,8 @@ pub(crate) fn run(
     let design = design(body, number);
     let text = print(&design.module(), Form::Mixed, Version::V2026_03);
     let design = crate::support::design(&text);
-    let mut machine = Machine::new(&design, Allocation::Declared).map_err(|fault| format!("{fault:?}\n{text}"))?;
+    let mut machine =
+        Machine::new(&design, Allocation::Declared).map_err(|fault| format!("{fault:?}\n{text}"))?;
     let mut kernels = |name: &str, call: &mut Call<'_>| {
         let (word, at) = name.split_at(4);
         let operand = &body.operands[at.parse::<usize>().expect("a number")];
@@ -103,6 +115,8 @@ pub(crate) fn run(
         }
         true
     };
-    machine.launch(None, &mut [], &mut kernels).map_err(|fault| format!("{:?}\n{text}", fault.diagnostic()))?;
+    machine
+        .launch(None, &mut [], &mut kernels)
+        .map_err(|fault| format!("{:?}\n{text}", fault.diagnostic()))?;
     Ok(())
 }
