@@ -4,6 +4,7 @@
 //! * tests of kernels for AArch64 ([`crate::cross`]);
 //! * random programs of Python against NumPy ([`python`]);
 //! * emitted C++ compiled by clang ([`clang`]);
+//! * bodies of cores compiled by LLVM ([`crate::llvm`]), whose tools are unpacked first;
 //! * mutants of our own code ([`mutants`]);
 //! * a report of a million tasks in a browser without a window ([`report`]);
 //! * the packages of our crates, each built from what it holds ([`packages`]);
@@ -18,6 +19,7 @@ mod report;
 mod rows;
 
 use crate::cross;
+use crate::llvm;
 use crate::project::Project;
 use crate::python;
 use crate::runners::{self, Tally};
@@ -46,6 +48,7 @@ enum Work {
     Cross,
     Python,
     Clang,
+    Llvm,
     Mutants,
     Packages,
     Report,
@@ -63,6 +66,7 @@ impl Step {
             },
             Work::Python => python::random(project, tally).map(Outcome::Ran),
             Work::Clang => clang::test(project, tally),
+            Work::Llvm => llvm::test(project, tally),
             Work::Mutants => mutants::test(project, tally),
             Work::Packages => packages::test(project),
             Work::Report => report::test(project, tally),
@@ -81,6 +85,7 @@ pub(crate) fn steps(filters: &[&str]) -> Result<Vec<Step>> {
         ("AArch64", Work::Cross),
         ("random programs of Python", Work::Python),
         ("emitted C++ compiled by clang", Work::Clang),
+        ("bodies of cores by LLVM", Work::Llvm),
         ("mutants of our own code", Work::Mutants),
         ("packages of our crates", Work::Packages),
         ("a report of a million tasks in a browser", Work::Report),

@@ -29,6 +29,7 @@ mod cycles;
 mod deep;
 mod dist;
 mod lines;
+mod llvm;
 mod page;
 mod project;
 mod python;

@@ -156,4 +156,8 @@ Nets have nodes at both ends, and nodes stand on tiles of their kind: processes 
     pub(crate) CAPACITY = 1871, "more than an array has",
         "\
 A compute tile has one core, 64 KiB, and two channels into its memory and out of it; a memory tile has 512 KiB and six of each; a shim tile two of each. Two neighbouring cores need no channel for a flow from one to the other: it goes through a memory that both reach.";
+    pub(crate) KERNEL = 1872, "kernel that has no body for a core",
+        "\
+Kernels become bodies of cores where tiles have elements of `f32`, `bf16`, `i8` or `i32`, functions are those that cores compute, loops are counted, and what is loaded and stored lies in
+boxes of tensors whose size is fixed. Nothing is added to what a tensor holds.";
 }

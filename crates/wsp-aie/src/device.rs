@@ -73,6 +73,8 @@ pub struct TileModel {
     pub dims: u32,
 }
 
+/// Bytes of the memory of a compute tile.
+pub const TILE_MEMORY: u64 = 64 << 10;
 /// Largest value of a lock.
 pub const LOCK_MAX: i64 = 63;
 /// Bytes of a core's stack where a design says nothing.
@@ -89,7 +91,7 @@ pub const ITERATION_STRIDE_BITS: u32 = 20;
 pub const QUEUE: usize = 4;
 
 const COMPUTE: TileModel = TileModel {
-    memory: 64 << 10,
+    memory: TILE_MEMORY,
     banks: 4,
     locks: 16,
     descriptors: 16,

@@ -1,8 +1,7 @@
 //! Designs for AMD AIE arrays: the devices as data, the text of designs, checks, and runs without hardware.
 //!
 //! A [`design::Design`] is what is on the tiles of an array, how objects move between them, and what the host starts. It is built, or read from the text of
-//! `mlir-aie`; it is printed as that text, [checked](check()) for what makes it impossible or hang, and [run](run::Machine). The crate places and routes nothing, and
-//! has no kernels.
+//! `mlir-aie`; it is printed as that text, [checked](check()) for what makes it impossible or hang, and [run](run::Machine). [Kernels](kernel) become bodies of cores.
 //!
 //! ```
 //! use wsp_aie::design::{Design, Fifo, Link, Sequence};
@@ -54,6 +53,7 @@ pub mod design;
 pub mod device;
 #[cfg(test)]
 mod dice;
+pub mod kernel;
 pub mod mlir;
 mod number;
 pub mod place;

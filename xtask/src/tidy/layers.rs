@@ -20,7 +20,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("wsp-backend", &["wsp-core", "wsp-memory", "wsp-diag", "wsp-ir", "wsp-plan", "wsp-tg"]),
     ("wsp-trace", &["wsp-ordered", "wsp-core", "wsp-diag", "wsp-ir", "wsp-plan"]),
     ("wsp-tile", &["wsp-ordered", "wsp-core", "wsp-diag", "wsp-ir"]),
-    ("wsp-aie", &["wsp-ordered", "wsp-core", "wsp-diag", "wsp-syntax"]),
+    ("wsp-aie", &["wsp-ordered", "wsp-core", "wsp-diag", "wsp-syntax", "wsp-ir", "wsp-tile"]),
     ("wsp-simd", &["wsp-core", "wsp-ir"]),
     ("wsp-kernel", &["wsp-ordered", "wsp-core", "wsp-memory", "wsp-diag", "wsp-ir", "wsp-simd"]),
     ("wsp-runtime", &["wsp-ordered", "wsp-core"]),

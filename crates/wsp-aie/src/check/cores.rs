@@ -4,7 +4,7 @@ use super::Findings;
 use crate::codes;
 use crate::design::{Core, Design, Fifo};
 use crate::device::PROGRAM;
-use crate::mlir::{Op, Type, Value};
+use crate::mlir::{Module, Op, Type, Value};
 use wsp_ordered::OrderedMap;
 
 /// Bytes of a core's program for an operation: one instruction of the longest kind, and as many for each 16 lanes beyond the first.
@@ -15,7 +15,7 @@ pub(super) fn check(design: &Design, findings: &mut Findings) {
         let mut held: OrderedMap<Value, (String, i64)> = OrderedMap::new();
         let mut bytes = 0;
         let mut see = |op: &Op| {
-            bytes += size(design, op);
+            bytes += size(&design.module, op);
             one(design, core, op, &mut held, findings);
         };
         for op in core.body.blocks.iter().flat_map(|block| &block.ops) {
@@ -33,8 +33,9 @@ pub(super) fn check(design: &Design, findings: &mut Findings) {
     }
 }
 
-fn size(design: &Design, op: &Op) -> u64 {
-    let lanes = op.results.iter().chain(&op.operands).map(|value| design.module.ty(*value));
+/// Bytes of program that an operation takes, about.
+pub(crate) fn size(module: &Module, op: &Op) -> u64 {
+    let lanes = op.results.iter().chain(&op.operands).map(|value| module.ty(*value));
     let most = lanes.filter(|ty| matches!(ty, Type::Vector(_))).filter_map(Type::elements).max().unwrap_or(1);
     BYTES * most.div_ceil(16).max(1)
 }

@@ -44,6 +44,8 @@ mod streams;
 mod tiles;
 mod transfers;
 
+pub(crate) use cores::size;
+
 use crate::codes;
 use crate::design::Design;
 use crate::run::foresee;

@@ -15,6 +15,7 @@
 //! | `^` | a block to go on to |
 //! | `{}` | the attributes that the form does not name, where there are any |
 //! | `t0`, `t1` | the type of an operand |
+//! | `v0` | the type of an operand and a comma, where it is a vector |
 //! | `tt` | the type of all operands |
 //! | `r` | the type of the result |
 //! | anything else | itself |
@@ -161,6 +162,7 @@ pub(crate) const ROWS: &[Row] = &[
     row("arith.addf", BINARY, Made::Like(0)),
     row("arith.addi", BINARY, Made::Like(0)),
     row("arith.andi", BINARY, Made::Like(0)),
+    row("arith.bitcast", CAST, Made::Told),
     row("arith.ceildivsi", BINARY, Made::Like(0)),
     row("arith.cmpf", "&cmpf:predicate , % , % {} : tt", Made::Truth),
     row("arith.cmpi", "&cmpi:predicate , % , % {} : tt", Made::Truth),
@@ -176,22 +178,27 @@ pub(crate) const ROWS: &[Row] = &[
     row("arith.maximumf", BINARY, Made::Like(0)),
     row("arith.maxnumf", BINARY, Made::Like(0)),
     row("arith.maxsi", BINARY, Made::Like(0)),
+    row("arith.maxui", BINARY, Made::Like(0)),
     row("arith.minimumf", BINARY, Made::Like(0)),
     row("arith.minnumf", BINARY, Made::Like(0)),
     row("arith.minsi", BINARY, Made::Like(0)),
+    row("arith.minui", BINARY, Made::Like(0)),
     row("arith.mulf", BINARY, Made::Like(0)),
     row("arith.muli", BINARY, Made::Like(0)),
     row("arith.negf", UNARY, Made::Like(0)),
     row("arith.ori", BINARY, Made::Like(0)),
     row("arith.remsi", BINARY, Made::Like(0)),
-    row("arith.select", "% , % , % {} : t1", Made::Like(1)),
+    row("arith.remui", BINARY, Made::Like(0)),
+    row("arith.select", "% , % , % {} : v0 t1", Made::Like(1)),
     row("arith.shli", BINARY, Made::Like(0)),
     row("arith.shrsi", BINARY, Made::Like(0)),
+    row("arith.shrui", BINARY, Made::Like(0)),
     row("arith.sitofp", CAST, Made::Told),
     row("arith.subf", BINARY, Made::Like(0)),
     row("arith.subi", BINARY, Made::Like(0)),
     row("arith.truncf", CAST, Made::Told),
     row("arith.trunci", CAST, Made::Told),
+    row("arith.uitofp", CAST, Made::Told),
     row("arith.xori", BINARY, Made::Like(0)),
     own("builtin.module", Own::Module, Made::Nothing, None),
     own("func.call", Own::Call, Made::Told, None),

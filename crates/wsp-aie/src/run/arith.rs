@@ -63,9 +63,6 @@ fn to_f16(value: f32) -> u16 {
 pub(super) fn plain(op: Binary, ty: Scalar) -> Option<fn(u64, u64) -> u64> {
     let Binary::Plain(op) = op else { return None };
     Some(match (op, ty) {
-        (BinOp::Add, Scalar::F32) => |a, b| single(number(a) + number(b)),
-        (BinOp::Sub, Scalar::F32) => |a, b| single(number(a) - number(b)),
-        (BinOp::Mul, Scalar::F32) => |a, b| single(number(a) * number(b)),
         (BinOp::Add, Scalar::Int(32)) => |a, b| wrap((a as i64).wrapping_add(b as i64), 32),
         (BinOp::Sub, Scalar::Int(32)) => |a, b| wrap((a as i64).wrapping_sub(b as i64), 32),
         (BinOp::Mul, Scalar::Int(32)) => |a, b| wrap((a as i64).wrapping_mul(b as i64), 32),
@@ -75,11 +72,11 @@ pub(super) fn plain(op: Binary, ty: Scalar) -> Option<fn(u64, u64) -> u64> {
     })
 }
 
-fn number(bits: u64) -> f32 {
+pub(super) fn number(bits: u64) -> f32 {
     f32::from_bits(bits as u32)
 }
 
-fn single(value: f32) -> u64 {
+pub(super) fn single(value: f32) -> u64 {
     u64::from(value.to_bits())
 }
 
@@ -98,6 +95,10 @@ pub(super) fn binary(op: Binary, ty: Scalar, a: u64, b: u64) -> Option<u64> {
                 Binary::Plain(BinOp::Sub) => a - b,
                 Binary::Plain(BinOp::Mul) => a * b,
                 Binary::Plain(BinOp::Div) => a / b,
+                Binary::Plain(BinOp::Max) if a > b => a,
+                Binary::Plain(BinOp::Max) if b > a => b,
+                Binary::Plain(BinOp::Min) if a < b => a,
+                Binary::Plain(BinOp::Min) if b < a => b,
                 _ => float(op, f64::from(a), f64::from(b)) as f32,
             };
             Some(round(value, ty))
@@ -116,6 +117,11 @@ fn integer(op: Binary, bits: u32, a: i64, b: i64) -> Option<u64> {
         Binary::Plain(BinOp::Shl | BinOp::Shr) if !in_width => return None,
         Binary::Plain(op) => i64::binary(op, a, b).ok()?,
         Binary::DivU => unsigned(a as u64, bits).checked_div(unsigned(b as u64, bits))? as i64,
+        Binary::RemU => unsigned(a as u64, bits).checked_rem(unsigned(b as u64, bits))? as i64,
+        Binary::ShrU if in_width => (unsigned(a as u64, bits) >> b) as i64,
+        Binary::ShrU => return None,
+        Binary::MaxU => unsigned(a as u64, bits).max(unsigned(b as u64, bits)) as i64,
+        Binary::MinU => unsigned(a as u64, bits).min(unsigned(b as u64, bits)) as i64,
         Binary::MaxNum => a.max(b),
         Binary::MinNum => a.min(b),
         Binary::Compare(_) => return None,
@@ -183,17 +189,21 @@ fn compare(predicate: u8, ty: Scalar, a: u64, b: u64) -> bool {
     }
 }
 
+/// Functions of `f32` and shorter numbers are those of `f32`, as plain operations have them.
 pub(super) fn unary(op: Unary, ty: Scalar, a: u64) -> u64 {
-    let value = to_f64(a, ty);
-    let made = match op {
-        Unary::Neg => -value,
-        Unary::Abs => value.abs(),
-        Unary::Exp => value.exp(),
-        Unary::Rsqrt => 1.0 / value.sqrt(),
-        Unary::Sqrt => value.sqrt(),
-        Unary::Tanh => value.tanh(),
-    };
-    from_f64(made, ty)
+    macro_rules! of {
+        ($value:expr) => {
+            match op {
+                Unary::Neg => -$value,
+                Unary::Abs => $value.abs(),
+                Unary::Exp => $value.exp(),
+                Unary::Rsqrt => 1.0 / $value.sqrt(),
+                Unary::Sqrt => $value.sqrt(),
+                Unary::Tanh => $value.tanh(),
+            }
+        };
+    }
+    if ty == Scalar::F64 { of!(f64::from_bits(a)).to_bits() } else { round(of!(number(a)), ty) }
 }
 
 /// `a · b + c`, rounded once.
@@ -216,7 +226,11 @@ pub(super) fn cast(to: Scalar, from: Scalar, unsigned_from: bool, a: u64) -> u64
             };
             wrap(value, to)
         }
-        (Scalar::Int(_), _) => from_f64(a as i64 as f64, to),
+        // Rounded once; one of 64 bits without sign may be beyond those with one.
+        (Scalar::Int(bits), Scalar::F64) if unsigned_from => (unsigned(a, bits) as f64).to_bits(),
+        (Scalar::Int(bits), _) if unsigned_from => round(unsigned(a, bits) as f32, to),
+        (Scalar::Int(_), Scalar::F64) => (a as i64 as f64).to_bits(),
+        (Scalar::Int(_), _) => round(a as i64 as f32, to),
         (_, Scalar::Int(bits)) => wrap(to_f64(a, from) as i64, bits),
         _ => from_f64(to_f64(a, from), to),
     }

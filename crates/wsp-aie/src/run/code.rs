@@ -55,8 +55,12 @@ impl Scalar {
 pub(super) enum Binary {
     /// One of integers or of numbers. Of numbers the larger and the smaller are none where one of the two is none.
     Plain(BinOp),
-    /// Division without sign.
+    /// Of integers without sign.
     DivU,
+    RemU,
+    ShrU,
+    MaxU,
+    MinU,
     /// The larger or smaller of numbers; one that is none loses.
     MaxNum,
     MinNum,
@@ -141,6 +145,11 @@ pub(super) enum Inst {
         to: Lanes,
         from: Lanes,
         unsigned: bool,
+    },
+    /// The bits of a value as one of another type.
+    Bits {
+        to: Lanes,
+        from: Lanes,
     },
     /// All lanes by an operator.
     Reduce {

@@ -56,6 +56,10 @@ fn binary_of(name: &str) -> Option<Binary> {
         "arith.muli" | "arith.mulf" => Binary::Plain(BinOp::Mul),
         "arith.divsi" | "arith.divf" => Binary::Plain(BinOp::Div),
         "arith.divui" => Binary::DivU,
+        "arith.remui" => Binary::RemU,
+        "arith.shrui" => Binary::ShrU,
+        "arith.maxui" => Binary::MaxU,
+        "arith.minui" => Binary::MinU,
         "arith.ceildivsi" => Binary::Plain(BinOp::CeilDiv),
         "arith.remsi" => Binary::Plain(BinOp::Rem),
         "arith.andi" => Binary::Plain(BinOp::BitAnd),
@@ -194,7 +198,8 @@ impl Compiler<'_> {
             }
             "arith.select" => self.select(op),
             "arith.extf" | "arith.extsi" | "arith.extui" | "arith.fptosi" | "arith.index_cast"
-            | "arith.sitofp" | "arith.truncf" | "arith.trunci" => self.cast(op),
+            | "arith.sitofp" | "arith.truncf" | "arith.trunci" | "arith.uitofp" => self.cast(op),
+            "arith.bitcast" => self.bits(op),
             "vector.broadcast" | "vector.fma" => self.lanewise(op),
             "vector.reduction" => self.reduction(op),
             "memref.load" | "vector.load" | "memref.store" | "vector.store" | "memref.alloc"
@@ -312,13 +317,26 @@ impl Compiler<'_> {
         let (from_float, to_float) = match op.name.as_str() {
             "arith.extf" | "arith.truncf" => (true, true),
             "arith.fptosi" => (true, false),
-            "arith.sitofp" => (false, true),
+            "arith.sitofp" | "arith.uitofp" => (false, true),
             _ => (false, false),
         };
         if from.lanes != to.lanes || from.ty.is_float() != from_float || to.ty.is_float() != to_float {
             return self.fault(op, format!("`{}` is between other types", op.name));
         }
-        self.push(Inst::Cast { to, from, unsigned: op.name == "arith.extui" }, op.span);
+        self.push(
+            Inst::Cast { to, from, unsigned: matches!(op.name.as_str(), "arith.extui" | "arith.uitofp") },
+            op.span,
+        );
+        Ok(())
+    }
+
+    fn bits(&mut self, op: &Op) -> Made<()> {
+        let from = self.of(op, 0)?;
+        let to = self.make(self.result(op)?, op)?;
+        if from.lanes != to.lanes || from.ty.bytes() != to.ty.bytes() {
+            return self.fault(op, "`arith.bitcast` is between types of one size");
+        }
+        self.push(Inst::Bits { to, from }, op.span);
         Ok(())
     }
 

@@ -3,6 +3,9 @@
 
 mod check;
 mod ground;
+mod kernels;
+#[path = "../../../wsp-core/tests/randomised/mod.rs"]
+mod randomised;
 mod run;
 mod support;
 mod text;

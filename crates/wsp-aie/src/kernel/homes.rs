@@ -1,0 +1,114 @@
+//! Tiles that lie in an operand: those that are only brought in, or only brought out.
+
+use super::boxes::Boxes;
+use wsp_core::LocalId;
+use wsp_ir::{BinOp, Expr, ExprKind, TileOp, TileUse};
+use wsp_ordered::{OrderedMap, OrderedSet};
+use wsp_tile::{BufferId, Extent, Node, Op, TileProgram};
+
+/// A tile whose memory is an operand.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Home {
+    pub(super) buffer: BufferId,
+    /// The transfer that is none then.
+    pub(super) instruction: u32,
+}
+
+/// What is known of a buffer.
+#[derive(Clone, Copy, Default)]
+struct Use {
+    writes: u32,
+    loads: u32,
+    stores: u32,
+    /// The last transfer.
+    transfer: u32,
+    /// The last instruction of any kind.
+    last: u32,
+}
+
+/// The tiles that lie in an operand: such a tile has its shape and its elements, nothing else touches the operand, and
+/// * a load is all that writes the tile, or
+/// * a store is the last that reads it.
+///
+/// The transfer is not in a loop, nor in a branch but one that asks whether there are elements.
+pub(super) fn homes(program: &TileProgram, boxes: &Boxes) -> Vec<Home> {
+    let mut uses: OrderedMap<BufferId, Use> = OrderedMap::new();
+    program.instructions(&mut |instruction| {
+        let is_load = matches!(instruction.op, Op::Tile(TileOp::Load { .. }));
+        let is_store = matches!(instruction.op, Op::Tile(TileOp::Store { .. }));
+        instruction.op.tiles(&mut |tile, used| {
+            let found = uses.entry(tile.buffer).or_default();
+            found.writes += u32::from(used != TileUse::Read);
+            found.last = instruction.id;
+            if is_load || is_store {
+                found.transfer = instruction.id;
+            }
+            found.loads += u32::from(is_load);
+            found.stores += u32::from(is_store);
+        });
+    });
+    let (mut outer, mut extents) = (Vec::new(), OrderedSet::new());
+    program.instructions(&mut |instruction| {
+        instruction.op.tiles(&mut |tile, _| {
+            for extent in [tile.rows, tile.cols] {
+                if let Extent::Value { local, .. } = extent {
+                    extents.insert(local);
+                }
+            }
+        });
+    });
+    always(&program.body, &extents, &mut outer);
+    let mut taken = Vec::new();
+    let mut found = Vec::new();
+    for (buffer, of) in &uses {
+        let fits = (of.loads == 1 && of.writes == 1 && of.stores == 0)
+            || (of.stores == 1 && of.loads == 0 && of.last == of.transfer);
+        if !fits || !outer.contains(&of.transfer) {
+            continue;
+        }
+        let Some(site) = boxes.sites.get(&of.transfer) else { continue };
+        let sites = boxes.sites.values().filter(|other| other.operand == site.operand).count();
+        if sites == 1 && !taken.contains(&site.operand) && is_whole(program, boxes, *buffer, of.transfer) {
+            taken.push(site.operand);
+            found.push(Home { buffer: *buffer, instruction: of.transfer });
+        }
+    }
+    found
+}
+
+/// Instructions that run once, or have no elements.
+fn always(nodes: &[Node], extents: &OrderedSet<LocalId>, found: &mut Vec<u32>) {
+    for node in nodes {
+        match node {
+            Node::Run(instruction) => found.push(instruction.id),
+            Node::If { cond, .. } if asks_for_elements(cond, extents) => {
+                node.blocks().for_each(|block| always(block, extents, found));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether a condition is that rows and columns of tiles are above 0.
+fn asks_for_elements(cond: &Expr, extents: &OrderedSet<LocalId>) -> bool {
+    match &cond.kind {
+        ExprKind::Binary(BinOp::And, a, b) => asks_for_elements(a, extents) && asks_for_elements(b, extents),
+        ExprKind::Binary(BinOp::Gt, a, b) => match a.kind {
+            ExprKind::Local(local) => extents.contains(&local) && b.as_const_int() == Some(0),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// Whether a box has the rows, columns and elements of a tile.
+fn is_whole(program: &TileProgram, boxes: &Boxes, buffer: BufferId, transfer: u32) -> bool {
+    let (tile, site) = (program.buffer(buffer), &boxes.sites[&transfer]);
+    let Some(shaped) = boxes.operands[site.operand].ty.shaped() else { return false };
+    let room = |along: Option<u8>| match along {
+        Some(dim) => shaped.shape.get(usize::from(dim)).copied().flatten(),
+        None => Some(1),
+    };
+    Some(&*shaped.element) == super::type_of(tile.elem).as_ref()
+        && [room(site.along[0]), room(site.along[1])] == [Some(tile.rows.into()), Some(tile.cols.into())]
+}
