@@ -149,7 +149,14 @@ impl Maker {
                 (0..self.rng.below(4)).map(|n| KernelParam { name: format!("x{n}"), kind: self.kind() });
             let signature = Signature::Declared(params.collect::<Vec<_>>());
             let unit = [ExecPool::Vector, ExecPool::Cube, ExecPool::Any][index];
-            self.module.kernels.push(Kernel { name: format!("k{index}"), signature, unit, cost: None, span });
+            self.module.kernels.push(Kernel {
+                name: format!("k{index}"),
+                signature,
+                unit,
+                on_host: false,
+                cost: None,
+                span,
+            });
         }
     }
 
