@@ -4,6 +4,7 @@
 mod check;
 mod ground;
 mod kernels;
+mod lower;
 mod run;
 mod support;
 mod text;
