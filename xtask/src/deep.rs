@@ -3,6 +3,7 @@
 //! * the large versions of randomised tests: [`ROWS`] names each with its number of cases;
 //! * tests of kernels for AArch64 ([`crate::cross`]);
 //! * emitted C++ compiled by clang ([`clang`]);
+//! * bodies of cores compiled by LLVM ([`crate::llvm`]), whose tools are unpacked first;
 //! * mutants of our own code ([`mutants`]);
 //! * a report of a million tasks in a browser without a window ([`report`]);
 //! * the packages of our crates, each built from what it holds ([`packages`]);
@@ -17,6 +18,7 @@ mod report;
 mod rows;
 
 use crate::cross;
+use crate::llvm;
 use crate::project::Project;
 use crate::runners::{self, Tally};
 use anyhow::{Context, Result, bail};
@@ -43,6 +45,7 @@ enum Work {
     Row(&'static Row),
     Cross,
     Clang,
+    Llvm,
     Mutants,
     Packages,
     Report,
@@ -59,6 +62,7 @@ impl Step {
                 missing => Ok(Outcome::Skipped(missing.join("; "))),
             },
             Work::Clang => clang::test(project, tally),
+            Work::Llvm => llvm::test(project, tally),
             Work::Mutants => mutants::test(project, tally),
             Work::Packages => packages::test(project),
             Work::Report => report::test(project, tally),
@@ -76,6 +80,7 @@ pub(crate) fn steps(filters: &[&str]) -> Result<Vec<Step>> {
     let others = [
         ("AArch64", Work::Cross),
         ("emitted C++ compiled by clang", Work::Clang),
+        ("bodies of cores by LLVM", Work::Llvm),
         ("mutants of our own code", Work::Mutants),
         ("packages of our crates", Work::Packages),
         ("a report of a million tasks in a browser", Work::Report),

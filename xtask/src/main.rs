@@ -26,6 +26,7 @@ mod cross;
 mod cycles;
 mod deep;
 mod lines;
+mod llvm;
 mod page;
 mod project;
 mod python;

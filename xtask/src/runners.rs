@@ -25,6 +25,9 @@ impl Tally {
 /// The tests that run the command line as users build it: package, and target.
 const PROGRAM: (&str, &str) = ("wsp-cli", "it");
 
+/// The tests that compile bodies of cores by LLVM's tools.
+const BODIES: (&str, &str) = ("wsp-aie", "native");
+
 /// What sets the bytes of the stack of each thread, here and in programs that tests start.
 const STACK: &str = "RUST_MIN_STACK";
 
@@ -42,7 +45,7 @@ pub(crate) fn libraries(
 ) -> Result<bool> {
     ensure!(!tests.is_empty(), "no tests were compiled");
     let mut passed = true;
-    for test in tests.iter().filter(|test| !of_program(test)) {
+    for test in tests.iter().filter(|test| !of_program(test) && !of_bodies(test)) {
         let deep = |command: &mut Command| {
             command.env(STACK, UNOPTIMISED);
         };
@@ -55,6 +58,22 @@ pub(crate) fn libraries(
 /// Whether these are the tests of the built program.
 fn of_program(test: &Tests) -> bool {
     test.folder.ends_with(PROGRAM.0) && test.target == PROGRAM.1
+}
+
+/// Whether these are the tests of bodies of cores that LLVM compiles.
+fn of_bodies(test: &Tests) -> bool {
+    test.folder.ends_with(BODIES.0) && test.target == BODIES.1
+}
+
+/// Tests of bodies of cores that LLVM compiles; whether all passed.
+pub(crate) fn bodies(
+    project: &Project,
+    tests: &[Tests],
+    tally: &mut Tally,
+    output: &mut dyn Write,
+) -> Result<bool> {
+    let of_bodies = tests.iter().find(|test| of_bodies(test)).context("they were not compiled")?;
+    ran(project, of_bodies, |_| {}, tally, output)
 }
 
 /// Runs one program of tests; whether all passed.

@@ -4,6 +4,7 @@ use crate::cmake;
 use crate::compile::{self, Tests};
 use crate::cross;
 use crate::deep::{self, Outcome};
+use crate::llvm;
 use crate::page;
 use crate::project::Project;
 use crate::python;
@@ -116,6 +117,10 @@ pub(crate) fn test(project: &Project) -> Result<bool> {
         // The other thread ends without them only where it could not write.
         let _ = compiled.send(tests.clone());
         run.step("tests", |tally, output| runners::libraries(project, &tests, tally, output))?;
+        run.step_or_skip("bodies of cores by LLVM", |tally, output| match llvm::missing(project) {
+            Some(why) => Ok(Outcome::Skipped(why)),
+            None => runners::bodies(project, &tests, tally, output).map(Outcome::Ran),
+        })?;
         run.step("loom models", |tally, output| runners::models(project, tally, output))?;
         let users =
             users.join().map_err(|_| anyhow::anyhow!("the thread that tests what users build panicked"));

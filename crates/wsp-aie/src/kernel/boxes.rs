@@ -96,7 +96,8 @@ impl Boxes {
         for (i, operand) in self.operands.iter().enumerate() {
             let other = self.operands[..i].iter().find(|other| other.tensor == operand.tensor);
             if other.is_some_and(|other| other.writes || operand.writes) {
-                let span = found.iter().rev().find(|found| found.tensor == operand.tensor).map(|found| found.span);
+                let span =
+                    found.iter().rev().find(|found| found.tensor == operand.tensor).map(|found| found.span);
                 return Err(Refusal {
                     reason: Reason::Box,
                     what: "a tensor that is written in places whose distance a launch decides".to_owned(),
@@ -132,12 +133,17 @@ impl Finder<'_> {
                     self.values.retain(|local, _| !changed.contains(local));
                     if let Head::Counted { var, start, end, step } = &inner.head {
                         let [start, end, step] = [start, end, step].map(|bound| self.affine(bound));
-                        let constant = |of: &Option<Affine<Variable>>| of.as_ref().and_then(Affine::as_constant);
-                        let length = end.zip(start.as_ref()).and_then(|(end, start)| end.minus(start)?.as_constant());
-                        if let (Some(length), Some(step)) = (length, constant(&step).filter(|step| *step > 0)) {
+                        let constant =
+                            |of: &Option<Affine<Variable>>| of.as_ref().and_then(Affine::as_constant);
+                        let length =
+                            end.zip(start.as_ref()).and_then(|(end, start)| end.minus(start)?.as_constant());
+                        if let (Some(length), Some(step)) = (length, constant(&step).filter(|step| *step > 0))
+                        {
                             self.reach.insert(inner.id, (length - 1).max(0) / step * step);
                         }
-                        if let Some(value) = start.and_then(|start| start.add(&Affine::variable(Variable::Loop(inner.id)))) {
+                        if let Some(value) =
+                            start.and_then(|start| start.add(&Affine::variable(Variable::Loop(inner.id))))
+                        {
                             self.values.insert(*var, value);
                         }
                     }
@@ -279,9 +285,11 @@ impl Finder<'_> {
             ExprKind::Local(local) => self.values.get(local).cloned(),
             ExprKind::Cast(inner) => self.affine(inner),
             ExprKind::Binary(op, a, b) => joined(*op, &self.affine(a)?, &self.affine(b)?),
-            ExprKind::Chain(first, rest) => rest
-                .iter()
-                .try_fold(self.affine(first)?, |sum, (op, operand)| joined(*op, &sum, &self.affine(operand)?)),
+            ExprKind::Chain(first, rest) => {
+                rest.iter().try_fold(self.affine(first)?, |sum, (op, operand)| {
+                    joined(*op, &sum, &self.affine(operand)?)
+                })
+            }
             _ => None,
         }
     }

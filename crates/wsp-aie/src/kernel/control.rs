@@ -47,11 +47,9 @@ impl Writer<'_> {
             carried.iter().map(|local| writer.variable(*local)).collect()
         };
         let way = std::cell::RefCell::new(&mut way);
-        let made = self.ways(
-            condition,
-            &mut |writer| (way.borrow_mut())(writer, then),
-            &mut |writer| (way.borrow_mut())(writer, otherwise),
-        );
+        let made = self.ways(condition, &mut |writer| (way.borrow_mut())(writer, then), &mut |writer| {
+            (way.borrow_mut())(writer, otherwise)
+        });
         self.values = before;
         carried.iter().zip(made).for_each(|(local, value)| {
             self.values.insert(*local, value);
@@ -64,8 +62,11 @@ impl Writer<'_> {
             return self.refuse(Reason::Host, "a loop that a condition ends");
         };
         let [low, end, step] = [start, end, step].map(|bound| self.bound(bound));
-        let carried: Vec<LocalId> =
-            changed(&inner.body).iter().copied().filter(|local| self.counts(*local, &[&inner.body])).collect();
+        let carried: Vec<LocalId> = changed(&inner.body)
+            .iter()
+            .copied()
+            .filter(|local| self.counts(*local, &[&inner.body]))
+            .collect();
         let init: Vec<Value> = carried.iter().map(|local| self.variable(*local)).collect();
         let before = self.values.clone();
         let ty = match self.program.locals[var.index()].ty {
@@ -163,13 +164,16 @@ fn reads(nodes: &[Node], local: LocalId) -> usize {
         count += match node {
             Node::Set { value, .. } => of(value),
             Node::If { cond, .. } => of(cond),
-            Node::Loop(Loop { head: Head::Counted { start, end, step, .. }, .. }) => of(start) + of(end) + of(step),
+            Node::Loop(Loop { head: Head::Counted { start, end, step, .. }, .. }) => {
+                of(start) + of(end) + of(step)
+            }
             Node::Loop(Loop { head: Head::While { cond }, .. }) => of(cond),
             Node::Run(instruction) => {
                 let mut count = 0;
                 instruction.op.tiles(&mut |tile, _| {
                     for extent in [tile.rows, tile.cols] {
-                        count += usize::from(matches!(extent, Extent::Value { local: of, .. } if of == local));
+                        count +=
+                            usize::from(matches!(extent, Extent::Value { local: of, .. } if of == local));
                     }
                 });
                 match &instruction.op {

@@ -68,7 +68,8 @@ impl Writer<'_> {
                 let (from, to) = (self.tile(src), self.tile(dst));
                 let [low, high] = [low, high].map(|bound| self.number(bound, kind));
                 self.all((dst.rows, dst.cols), &[&from, &to], &mut |writer, r, c| {
-                    let (value, low, high) = (writer.load(&from, r, c), writer.splat(low), writer.splat(high));
+                    let (value, low, high) =
+                        (writer.load(&from, r, c), writer.splat(low), writer.splat(high));
                     let value = writer.binary(BinaryTileOp::Max, kind, value, low);
                     let value = writer.binary(BinaryTileOp::Min, kind, value, high);
                     let value = writer.convert(value, kind, to.elem);
@@ -146,12 +147,7 @@ impl Writer<'_> {
     }
 
     /// Elements for which a test of their row and column holds become a value.
-    fn masked(
-        &mut self,
-        tile: &Tile,
-        value: &Expr,
-        test: &mut dyn FnMut(&mut Self, Value, Value) -> Value,
-    ) {
+    fn masked(&mut self, tile: &Tile, value: &Expr, test: &mut dyn FnMut(&mut Self, Value, Value) -> Value) {
         let kind = self.kind(tile);
         let (grid, value) = (self.tile(tile), self.number(value, kind));
         self.all((tile.rows, tile.cols), &[&grid], &mut |writer, r, c| {

@@ -25,13 +25,13 @@ mod writer;
 use crate::codes;
 use crate::mlir::{Attr, Block, Module, Op, Region, Type, Value};
 use boxes::Boxes;
+use writer::Writer;
 use wsp_core::{AxisId, DType, FuncId, ParamId, TensorId};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::affine::Affine;
 use wsp_ir::{TILE_OPS, TileRole, Verified};
 use wsp_ordered::OrderedMap;
 use wsp_tile::{Compute, Events, Known, Memories, Memory, MemoryId, Move, Side, Unit, UnitId};
-use writer::Writer;
 
 /// Why a kernel has no body for cores.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -58,7 +58,9 @@ impl Reason {
         match self {
             Reason::Elements => "bodies compute with `f32`, `bf16`, `i8` and `i32`",
             Reason::Function => "no operation for cores computes the function",
-            Reason::Box => "an object of a fifo is a box whose size is fixed and whose place is known before the body runs",
+            Reason::Box => {
+                "an object of a fifo is a box whose size is fixed and whose place is known before the body runs"
+            }
             Reason::Host => "only the host has it",
             Reason::InPlace => "what a tensor holds is not on the core, so nothing is added to it",
         }
@@ -247,7 +249,9 @@ pub fn memories() -> Memories {
         second: Vec::new(),
         moves: vec![step(Side::Global, Side::Memory(tile)), step(Side::Memory(tile), Side::Global)],
         computes: vec![Compute { ops, unit: core, then: None, tiles: vec![tile], elems: Vec::new() }],
-        homes: [TileRole::Vec, TileRole::Left, TileRole::Right, TileRole::Acc].map(|role| (role, tile)).to_vec(),
+        homes: [TileRole::Vec, TileRole::Left, TileRole::Right, TileRole::Acc]
+            .map(|role| (role, tile))
+            .to_vec(),
         events: Events { per_pair: 0, without: Vec::new(), between: 0 },
     }
 }

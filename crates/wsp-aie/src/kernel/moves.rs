@@ -18,8 +18,10 @@ impl Writer<'_> {
                 self.taken(dst, src, &mut |writer, r, c| {
                     let first = writer.same("arith.muli", &[r, cols_of]);
                     let at = writer.plus(first, c);
-                    let (row, col) =
-                        (writer.same("arith.divui", &[at, rows_of]), writer.same("arith.remui", &[at, rows_of]));
+                    let (row, col) = (
+                        writer.same("arith.divui", &[at, rows_of]),
+                        writer.same("arith.remui", &[at, rows_of]),
+                    );
                     writer.load(&from, row, col)
                 });
             }
@@ -78,12 +80,7 @@ impl Writer<'_> {
     }
 
     /// Each element of a result from one of a tile, which may be the result.
-    fn taken(
-        &mut self,
-        dst: &Tile,
-        src: &Tile,
-        element: &mut dyn FnMut(&mut Self, Value, Value) -> Value,
-    ) {
+    fn taken(&mut self, dst: &Tile, src: &Tile, element: &mut dyn FnMut(&mut Self, Value, Value) -> Value) {
         self.apart(dst, &[src.buffer], &mut |writer, to| {
             writer.singly(dst, &mut |writer, r, c| {
                 let value = element(writer, r, c);

@@ -84,7 +84,8 @@ impl Writer<'_> {
                 vec![writer.binary(combine, kind, best[0], value)]
             });
             self.lanes = 1;
-            let reduction = Op::new("vector.reduction").with(all).attr("kind", Attr::Int(number, Type::Int(32)));
+            let reduction =
+                Op::new("vector.reduction").with(all).attr("kind", Attr::Int(number, Type::Int(32)));
             first = self.with(reduction, kind.scalar());
         }
         let low = self.index(whole);

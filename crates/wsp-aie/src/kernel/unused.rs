@@ -16,7 +16,11 @@ pub(super) fn remove(ops: &mut Vec<Op>) {
 
 fn drop(ops: &mut Vec<Op>, used: &OrderedSet<Value>) -> bool {
     let before = ops.len();
-    let has_effect = |op: &Op| !op.name.starts_with("arith.") && !matches!(op.name.as_str(), "memref.load" | "vector.load" | "vector.broadcast") && !op.name.starts_with("math.");
+    let has_effect = |op: &Op| {
+        !op.name.starts_with("arith.")
+            && !matches!(op.name.as_str(), "memref.load" | "vector.load" | "vector.broadcast")
+            && !op.name.starts_with("math.")
+    };
     ops.retain(|op| has_effect(op) || op.results.iter().any(|value| used.contains(value)));
     let mut gone = ops.len() < before;
     for block in ops.iter_mut().flat_map(|op| &mut op.regions).flat_map(|region| &mut region.blocks) {

@@ -6,8 +6,8 @@ use super::{Body, Number, Reason, Refusal, type_of, unused};
 use crate::mlir::{Attr, Module, Op, Shaped, Type, Value};
 use wsp_core::{DType, LocalId};
 use wsp_diag::Span;
-use wsp_ir::affine::Affine;
 use wsp_ir::Verified;
+use wsp_ir::affine::Affine;
 use wsp_ordered::OrderedMap;
 use wsp_tile::{BufferId, Extent, Known, LoopId, Tile, TileProgram};
 
@@ -336,7 +336,10 @@ impl<'a> Writer<'a> {
         let mut args = vec![i];
         args.extend(types.iter().map(|ty| self.fresh(ty.clone())));
         let block = self.block(&mut |writer| body(writer, i, &args[1..]));
-        let mut op = Op::new("scf.for").with([low, end, step]).with(carried.iter().copied()).region(args.clone(), block);
+        let mut op = Op::new("scf.for")
+            .with([low, end, step])
+            .with(carried.iter().copied())
+            .region(args.clone(), block);
         op.results = types.into_iter().map(|ty| self.fresh(ty)).collect();
         let results = op.results.clone();
         self.push(op);
@@ -399,7 +402,9 @@ impl<'a> Writer<'a> {
     /// The elements of a tile.
     pub(super) fn tile(&mut self, tile: &Tile) -> Grid {
         let buffer = self.program.buffer(tile.buffer);
-        if let Some(site) = self.homes.iter().find(|home| home.buffer == tile.buffer).map(|home| home.instruction) {
+        if let Some(site) =
+            self.homes.iter().find(|home| home.buffer == tile.buffer).map(|home| home.instruction)
+        {
             return self.site(site);
         }
         let memory = match self.buffers.get(&tile.buffer) {

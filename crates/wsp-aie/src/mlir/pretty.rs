@@ -75,6 +75,14 @@ fn word(reader: &mut Reader<'_>, op: &mut Op, word: &str, told: &mut Option<Type
                 same(reader, op, value, &ty, at)?;
             }
         }
+        "v0" => {
+            let value = op.operands.first().copied();
+            if let Some(value) = value.filter(|value| matches!(reader.module.ty(*value), Type::Vector(_))) {
+                let ty = reader.ty()?;
+                same(reader, op, value, &ty, at)?;
+                reader.take(Tok::Comma)?;
+            }
+        }
         _ => attribute(reader, op, word)?,
     }
     Ok(())

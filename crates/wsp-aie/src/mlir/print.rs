@@ -175,7 +175,9 @@ impl Printer<'_> {
         for word in words.split_ascii_whitespace() {
             let optional_is_missing =
                 word.starts_with('?') && attribute(word).is_none_or(|(_, name)| op.find(name).is_none());
+            let is_scalar = |value: &Value| !matches!(self.module.ty(*value), Type::Vector(_));
             if optional_is_missing
+                || word == "v0" && op.operands.first().is_none_or(is_scalar)
                 || word == "{}" && op.attrs.iter().all(|(name, _)| named.contains(&name.as_str()))
             {
                 continue;
@@ -194,6 +196,10 @@ impl Printer<'_> {
                 }
                 "<>" => self.region(op.regions.first().unwrap_or(&Region::default()), false, None),
                 "{}" => self.other_attrs(op, &named),
+                "v0" => {
+                    self.type_at(&op.operands, 0);
+                    self.out.push(',');
+                }
                 "t0" | "tt" => self.type_at(&op.operands, 0),
                 "t1" => self.type_at(&op.operands, 1),
                 "r" => self.type_at(&op.results, 0),

@@ -328,10 +328,14 @@ impl<'t> Reader<'t> {
             Some("dense") => {
                 self.cursor.bump();
                 self.take(Tok::Lt)?;
-                let values = Box::new(self.attr()?);
+                let mut values = Box::new(self.attr()?);
                 self.take(Tok::Gt)?;
                 self.take(Tok::Colon)?;
-                Ok(Attr::Elements(values, self.ty()?))
+                let ty = self.ty()?;
+                if ty.scalar().is_float() {
+                    as_numbers(&mut values, ty.scalar());
+                }
+                Ok(Attr::Elements(values, ty))
             }
             Some("array") => {
                 self.cursor.bump();
@@ -435,6 +439,16 @@ impl<'t> Reader<'t> {
         let stride = self.unsigned()?;
         self.take(Tok::Gt)?;
         Ok(Dim { size, stride })
+    }
+}
+
+/// Elements of a type of numbers: what is written as an integer is the bits of one.
+fn as_numbers(values: &mut Attr, element: &Type) {
+    match values {
+        Attr::Array(items) => items.iter_mut().for_each(|item| as_numbers(item, element)),
+        Attr::Int(bits, _) => *values = Attr::Float(from_bits(*bits as u64, element), element.clone()),
+        Attr::Float(_, ty) => *ty = element.clone(),
+        _ => {}
     }
 }
 

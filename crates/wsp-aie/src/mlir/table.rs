@@ -15,6 +15,7 @@
 //! | `^` | a block to go on to |
 //! | `{}` | the attributes that the form does not name, where there are any |
 //! | `t0`, `t1` | the type of an operand |
+//! | `v0` | the type of an operand and a comma, where it is a vector |
 //! | `tt` | the type of all operands |
 //! | `r` | the type of the result |
 //! | anything else | itself |
@@ -188,7 +189,7 @@ pub(crate) const ROWS: &[Row] = &[
     row("arith.ori", BINARY, Made::Like(0)),
     row("arith.remsi", BINARY, Made::Like(0)),
     row("arith.remui", BINARY, Made::Like(0)),
-    row("arith.select", "% , % , % {} : t1", Made::Like(1)),
+    row("arith.select", "% , % , % {} : v0 t1", Made::Like(1)),
     row("arith.shli", BINARY, Made::Like(0)),
     row("arith.shrsi", BINARY, Made::Like(0)),
     row("arith.shrui", BINARY, Made::Like(0)),

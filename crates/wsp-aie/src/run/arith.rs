@@ -63,9 +63,6 @@ fn to_f16(value: f32) -> u16 {
 pub(super) fn plain(op: Binary, ty: Scalar) -> Option<fn(u64, u64) -> u64> {
     let Binary::Plain(op) = op else { return None };
     Some(match (op, ty) {
-        (BinOp::Add, Scalar::F32) => |a, b| single(number(a) + number(b)),
-        (BinOp::Sub, Scalar::F32) => |a, b| single(number(a) - number(b)),
-        (BinOp::Mul, Scalar::F32) => |a, b| single(number(a) * number(b)),
         (BinOp::Add, Scalar::Int(32)) => |a, b| wrap((a as i64).wrapping_add(b as i64), 32),
         (BinOp::Sub, Scalar::Int(32)) => |a, b| wrap((a as i64).wrapping_sub(b as i64), 32),
         (BinOp::Mul, Scalar::Int(32)) => |a, b| wrap((a as i64).wrapping_mul(b as i64), 32),
@@ -75,11 +72,11 @@ pub(super) fn plain(op: Binary, ty: Scalar) -> Option<fn(u64, u64) -> u64> {
     })
 }
 
-fn number(bits: u64) -> f32 {
+pub(super) fn number(bits: u64) -> f32 {
     f32::from_bits(bits as u32)
 }
 
-fn single(value: f32) -> u64 {
+pub(super) fn single(value: f32) -> u64 {
     u64::from(value.to_bits())
 }
 
@@ -98,6 +95,10 @@ pub(super) fn binary(op: Binary, ty: Scalar, a: u64, b: u64) -> Option<u64> {
                 Binary::Plain(BinOp::Sub) => a - b,
                 Binary::Plain(BinOp::Mul) => a * b,
                 Binary::Plain(BinOp::Div) => a / b,
+                Binary::Plain(BinOp::Max) if a > b => a,
+                Binary::Plain(BinOp::Max) if b > a => b,
+                Binary::Plain(BinOp::Min) if a < b => a,
+                Binary::Plain(BinOp::Min) if b < a => b,
                 _ => float(op, f64::from(a), f64::from(b)) as f32,
             };
             Some(round(value, ty))

@@ -323,7 +323,10 @@ impl Compiler<'_> {
         if from.lanes != to.lanes || from.ty.is_float() != from_float || to.ty.is_float() != to_float {
             return self.fault(op, format!("`{}` is between other types", op.name));
         }
-        self.push(Inst::Cast { to, from, unsigned: matches!(op.name.as_str(), "arith.extui" | "arith.uitofp") }, op.span);
+        self.push(
+            Inst::Cast { to, from, unsigned: matches!(op.name.as_str(), "arith.extui" | "arith.uitofp") },
+            op.span,
+        );
         Ok(())
     }
 

@@ -6,6 +6,7 @@ use super::code::{Binary, CallArg, Code, Index, Inst, Lanes, Reg, Scalar};
 use super::net::{Net, Role};
 use crate::codes;
 use crate::design::Design;
+use wsp_core::int::BinOp;
 use wsp_diag::Diagnostic;
 
 /// A core, where it is in its code.
@@ -271,7 +272,14 @@ impl State {
         self.set(to, 0, buffer as u64);
     }
 
+    #[inline]
     fn binary(&mut self, op: Binary, to: Reg, a: Lanes, b: Reg) -> Done<()> {
+        if a.ty == Scalar::F32
+            && let Binary::Plain(op) = op
+            && self.of_singles(op, to, (a.reg, b), a.lanes)
+        {
+            return Ok(());
+        }
         if let Some(plain) = arith::plain(op, a.ty) {
             for lane in 0..a.lanes {
                 let value = plain(self.lane(a.reg, lane), self.lane(b, lane));
@@ -289,7 +297,29 @@ impl State {
         Ok(())
     }
 
+    /// What most bodies do: whether it was an operator of these.
+    #[inline]
+    fn of_singles(&mut self, op: BinOp, to: Reg, (a, b): (Reg, Reg), lanes: u32) -> bool {
+        macro_rules! each {
+            ($operator:tt) => {
+                for lane in 0..lanes {
+                    let value = arith::number(self.lane(a, lane)) $operator arith::number(self.lane(b, lane));
+                    self.set(to, lane, arith::single(value));
+                }
+            };
+        }
+        match op {
+            BinOp::Add => each!(+),
+            BinOp::Sub => each!(-),
+            BinOp::Mul => each!(*),
+            BinOp::Div => each!(/),
+            _ => return false,
+        }
+        true
+    }
+
     /// The first element of an access of so many, and the buffer.
+    #[inline]
     fn place(&self, lanes: Lanes, memory: Reg, index: &[Index]) -> Done<(usize, usize)> {
         let mut at = 0u64;
         for (i, one) in index.iter().enumerate() {
@@ -314,6 +344,13 @@ impl State {
         let Some(bytes) = from.get(at * width..(at + to.lanes as usize) * width) else {
             return fault(format!("element {at} is beyond a memory of {} bytes", from.len()));
         };
+        if to.lanes == 1 {
+            self.registers[to.reg as usize] = match to.ty {
+                Scalar::F32 => u64::from(word(bytes)),
+                ty => arith::load(ty, bytes),
+            };
+            return Ok(());
+        }
         let registers = &mut self.registers[to.reg as usize..(to.reg + to.lanes) as usize];
         match to.ty {
             Scalar::F32 => {
@@ -343,6 +380,14 @@ impl State {
         let Some(bytes) = to.get_mut(at * width..(at + from.lanes as usize) * width) else {
             return fault(format!("element {at} is beyond a memory of {size} bytes"));
         };
+        if from.lanes == 1 {
+            let value = self.registers[from.reg as usize];
+            match from.ty {
+                Scalar::F32 => bytes.copy_from_slice(&(value as u32).to_le_bytes()),
+                ty => arith::store(ty, value, bytes),
+            }
+            return Ok(());
+        }
         let registers = &self.registers[from.reg as usize..(from.reg + from.lanes) as usize];
         match from.ty {
             Scalar::F32 | Scalar::Int(32) => {

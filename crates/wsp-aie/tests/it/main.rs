@@ -5,6 +5,8 @@ mod check;
 mod ground;
 mod kernels;
 mod lower;
+#[path = "../../../wsp-core/tests/randomised/mod.rs"]
+mod randomised;
 mod run;
 mod support;
 mod text;

@@ -3,5 +3,8 @@
 #[path = "../../../../wsp-tile/tests/it/bench.rs"]
 #[allow(dead_code, reason = "tests of tile programs use more of it")]
 pub(crate) mod bench;
-mod core;
+mod drawn;
+mod one_core;
 mod operations;
+mod random;
+mod types;

@@ -28,7 +28,14 @@ pub(crate) fn design(body: &Body, number: &dyn Fn(Number) -> Option<i64>) -> Des
         values.push(value);
         if !(memories..memories + numbers).contains(&i) {
             let name = Some(format!("b{i}"));
-            design.buffers.push(Buffer { value, tile, name, address: None, bank: None, span: Span::default() });
+            design.buffers.push(Buffer {
+                value,
+                tile,
+                name,
+                address: None,
+                bank: None,
+                span: Span::default(),
+            });
             continue;
         }
         let (which, ty) = &body.numbers[i - memories];
@@ -59,11 +66,15 @@ fn places(operand: &Operand, array: &Array, number: &dyn Fn(Number) -> Option<i6
         .origin
         .iter()
         .map(|sum| {
-            let terms = sum.terms.iter().map(|(of, factor)| i128::from(number(*of).expect("it has a value")) * factor);
+            let terms = sum
+                .terms
+                .iter()
+                .map(|(of, factor)| i128::from(number(*of).expect("it has a value")) * factor);
             sum.constant + terms.sum::<i128>()
         })
         .collect();
-    let shape: Vec<u64> = operand.ty.shaped().expect("a memory").shape.iter().map(|n| n.expect("fixed")).collect();
+    let shape: Vec<u64> =
+        operand.ty.shaped().expect("a memory").shape.iter().map(|n| n.expect("fixed")).collect();
     let place = |mut at: u64| {
         let (mut place, mut stride) = (0, 1);
         for dim in (0..shape.len()).rev() {
@@ -77,32 +88,63 @@ fn places(operand: &Operand, array: &Array, number: &dyn Fn(Number) -> Option<i6
     (0..shape.iter().product()).map(place).collect()
 }
 
+/// What lies in the operands of a body at first.
+pub(crate) fn given(
+    body: &Body,
+    arrays: &[Option<Array>],
+    number: &dyn Fn(Number) -> Option<i64>,
+) -> Vec<Vec<u8>> {
+    let one = |operand: &Operand| {
+        let array = arrays[operand.tensor.index()].as_ref().expect("an array");
+        let mut bytes = vec![0; operand.ty.bytes().expect("a fixed size") as usize];
+        for (to, place) in bytes.chunks_exact_mut(array.size).zip(places(operand, array, number)) {
+            if let Some(place) = place {
+                to.copy_from_slice(&array.bytes[place * array.size..][..array.size]);
+            }
+        }
+        bytes
+    };
+    body.operands.iter().map(one).collect()
+}
+
+/// What lies in the operands of the only core of a design when it has run.
+pub(crate) fn left(design: &Design, given: &[Vec<u8>]) -> Result<Vec<Vec<u8>>, String> {
+    let mut machine = Machine::new(design, Allocation::Declared).map_err(|fault| format!("{fault:?}"))?;
+    let mut left = given.to_vec();
+    let mut kernels = |name: &str, call: &mut Call<'_>| {
+        let (word, at) = name.split_at(4);
+        let held = &mut left[at.parse::<usize>().expect("a number")];
+        if word == "fill" {
+            call.bytes_mut(0).copy_from_slice(held);
+        } else {
+            held.copy_from_slice(call.bytes(0));
+        }
+        true
+    };
+    machine.launch(None, &mut [], &mut kernels).map_err(|fault| format!("{:?}", fault.diagnostic()))?;
+    Ok(left)
+}
+
+/// The design of a body, from its text.
+pub(crate) fn printed(body: &Body, number: &dyn Fn(Number) -> Option<i64>) -> Design {
+    let text = print(&design(body, number).module(), Form::Mixed, Version::V2026_03);
+    crate::support::design(&text)
+}
+
 /// Prints a design, reads the text, and runs it over arrays, by tensor.
 pub(crate) fn run(
     body: &Body,
     arrays: &mut [Option<Array>],
     number: &dyn Fn(Number) -> Option<i64>,
 ) -> Result<(), String> {
-    let design = design(body, number);
-    let text = print(&design.module(), Form::Mixed, Version::V2026_03);
-    let design = crate::support::design(&text);
-    let mut machine = Machine::new(&design, Allocation::Declared).map_err(|fault| format!("{fault:?}\n{text}"))?;
-    let mut kernels = |name: &str, call: &mut Call<'_>| {
-        let (word, at) = name.split_at(4);
-        let operand = &body.operands[at.parse::<usize>().expect("a number")];
-        let Some(array) = &mut arrays[operand.tensor.index()] else { return false };
-        for (i, place) in places(operand, array, number).into_iter().enumerate() {
-            let Some(place) = place else { continue };
-            let (inside, outside) =
-                (i * array.size..(i + 1) * array.size, place * array.size..(place + 1) * array.size);
-            if word == "fill" {
-                call.bytes_mut(0)[inside].copy_from_slice(&array.bytes[outside]);
-            } else if operand.writes {
-                array.bytes[outside].copy_from_slice(&call.bytes(0)[inside]);
+    let left = left(&printed(body, number), &given(body, arrays, number))?;
+    for (operand, bytes) in body.operands.iter().zip(left).filter(|(operand, _)| operand.writes) {
+        let array = arrays[operand.tensor.index()].as_mut().expect("an array");
+        for (from, place) in bytes.chunks_exact(array.size).zip(places(operand, array, number)) {
+            if let Some(place) = place {
+                array.bytes[place * array.size..][..array.size].copy_from_slice(from);
             }
         }
-        true
-    };
-    machine.launch(None, &mut [], &mut kernels).map_err(|fault| format!("{:?}\n{text}", fault.diagnostic()))?;
+    }
     Ok(())
 }
