@@ -353,6 +353,11 @@ _RANGES: tuple[tuple[int, type[WspError]], ...] = (
     (1750, FormatError),  # traces
     (1754, ArgumentError),  # reports
     (1760, ArgumentError),  # AICPUs of a model
+    (1800, CompileError),  # designs for AIE arrays
+    (1860, DeadlockError),
+    (1861, ExecutionError),
+    (1862, ArgumentError),
+    (1863, CompileError),
 )
 """First code of each range, with the class of the errors in it."""
 

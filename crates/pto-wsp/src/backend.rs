@@ -5,6 +5,8 @@
 
 use npu::{AscendBackend, HostBuilder};
 use std::sync::Arc;
+use wsp_backend::{Args, Detail, GraphListing, GraphOptions, RunError, RunOptions};
+use wsp_diag::Diagnostics;
 
 pub use wsp_backend::{
     ArrayForm, Backend, CheckedKernel, CheckedKernels, ContentKey, EmitOptions, Emitted, Expansion,
@@ -39,6 +41,37 @@ pub mod npu {
     pub use wsp_ascend::{AscendBackend, Built, HostRunner, Ran};
 }
 
+/// AMD AIE arrays: designs for them.
+///
+/// **Unstable**, as [`cpu`].
+pub mod aie {
+    pub use wsp_aie::{AieBackend, Lister};
+}
+
+/// Lists launches by the simulation on this machine.
+struct Listing;
+
+impl aie::Lister for Listing {
+    fn listed(&self, plan: &PlanSource, args: &Args) -> Result<wsp_aie::lower::Listed, Diagnostics> {
+        let program = cpu::CpuSimBackend::default().compile(plan)?;
+        let detail = Detail { accesses: true, ..Detail::default() };
+        let graph = program.graph(args, &GraphOptions { detail, ..GraphOptions::default() });
+        let graph = graph.map_err(RunError::into_diagnostics)?;
+        let table = program.table(args, &RunOptions::default()).map_err(RunError::into_diagnostics)?;
+        Ok(wsp_aie::lower::Listed { graph, table })
+    }
+
+    fn graph(
+        &self,
+        plan: &PlanSource,
+        args: &Args,
+        options: &GraphOptions,
+    ) -> Result<GraphListing, RunError> {
+        let program = cpu::CpuSimBackend::default().compile(plan).map_err(RunError::Refused)?;
+        program.graph(args, options)
+    }
+}
+
 /// The backends: those that need nothing to be given.
 pub fn registry() -> Registry {
     registry_with(cpu::CpuSimBackend::default())
@@ -48,7 +81,8 @@ pub fn registry() -> Registry {
 pub fn registry_with(cpu: cpu::CpuSimBackend) -> Registry {
     let mut registry = Registry::new();
     let ascend = AscendBackend { runner: Some(Arc::new(HostBuilder::default())) };
-    let backends: [Arc<dyn Backend>; 2] = [Arc::new(cpu), Arc::new(ascend)];
+    let aie = aie::AieBackend { lister: Arc::new(Listing) };
+    let backends: [Arc<dyn Backend>; 3] = [Arc::new(cpu), Arc::new(ascend), Arc::new(aie)];
     for backend in backends {
         registry.register(backend).expect("names of backends should be distinct");
     }

@@ -6,7 +6,7 @@ use wsp_diag::{Code, Codes, Diagnostic, Severity, SourceMap};
 use wsp_ordered::Arrange;
 
 /// The codes of all crates.
-const CRATES: [Codes; 14] = [
+const CRATES: [Codes; 15] = [
     wsp_diag::CODES,
     wsp_ir::CODES,
     wsp_lang::CODES,
@@ -17,6 +17,7 @@ const CRATES: [Codes; 14] = [
     wsp_trace::CODES,
     wsp_tile::CODES,
     wsp_ascend::CODES,
+    wsp_aie::CODES,
     wsp_kernel::CODES,
     wsp_cpu::CODES,
     wsp_report::CODES,
@@ -64,6 +65,7 @@ mod tests {
         &[(1000, 1349)],
         &[(1700, 1717)],
         &[(1720, 1739)],
+        &[(1800, 1899)],
         &[(570, 570), (600, 699)],
         &[
             (550, 569),

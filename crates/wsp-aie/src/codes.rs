@@ -160,4 +160,9 @@ A compute tile has one core, 64 KiB, and two channels into its memory and out of
         "\
 Kernels become bodies of cores where tiles have elements of `f32`, `bf16`, `i8` or `i32`, functions are those that cores compute, loops are counted, and what is loaded and stored lies in
 boxes of tensors whose size is fixed. Nothing is added to what a tensor holds.";
+    pub(crate) LOWERING = 1880, "program without a form on an array",
+        "\
+An array runs tasks that are known before it starts, on cores that pass boxes of tensors through fifos: boxes of one tensor have one size, are the same or apart where tasks write them, and
+are read in the order in which they are written. Each process of a pipeline is a core; tasks outside of pipelines are dealt to as many cores as they can be dealt to evenly. `docs/reference/aie.md`
+has the rules.";
 }

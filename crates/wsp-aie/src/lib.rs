@@ -47,6 +47,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod backend;
 mod check;
 mod codes;
 pub mod design;
@@ -54,12 +55,14 @@ pub mod device;
 #[cfg(test)]
 mod dice;
 pub mod kernel;
+pub mod lower;
 pub mod mlir;
 mod number;
 pub mod place;
 pub mod route;
 pub mod run;
 
+pub use backend::{AieBackend, Lister};
 pub use check::check;
 
 /// The codes of this crate.

@@ -96,6 +96,11 @@ pub trait Backend: Send + Sync {
         &[]
     }
 
+    /// Whether its files are of one launch, whose arrays and values are known as they are written ([`EmitOptions::launch`]).
+    fn emits_one_launch(&self) -> bool {
+        false
+    }
+
     /// Writes a plan as files for one of these targets.
     ///
     /// # Errors
@@ -145,6 +150,15 @@ pub trait Program: Send + Sync {
     fn graph(&self, args: &Args, options: &GraphOptions) -> Result<GraphListing, RunError> {
         let _ = (args, options);
         Err(unlisted("graph of its tasks"))
+    }
+
+    /// Where the parts of a launch are on an array of tiles, and what flows between them, as a picture (SVG).
+    ///
+    /// # Errors
+    /// As [`graph`](Self::graph); a program that has no such places.
+    fn placement(&self, args: &Args) -> Result<String, RunError> {
+        let _ = args;
+        Err(unlisted("places on tiles; targets `xdna1` and `xdna2` have"))
     }
 
     /// The tasks and their edges, as they are for these arguments, as a unit of task graphs. Of the arguments only values and tables count.

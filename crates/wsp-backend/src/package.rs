@@ -1,7 +1,7 @@
 //! A program as files for a target that runs elsewhere.
 
-use crate::KvLayout;
 use crate::table::Expansion;
+use crate::{Args, KvLayout};
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 use wsp_core::DType;
@@ -23,6 +23,8 @@ pub struct EmitOptions {
     /// Arrays like those of its launches, by name: where the source leaves element types, and sizes that kernels need, to a launch,
     /// they are those of these.
     pub arrays: Vec<ArrayForm>,
+    /// Where files are of one launch: its arrays, of which the forms count, and all its values.
+    pub launch: Args,
     /// How the pages of a cache lie in them.
     pub layout: KvLayout,
     /// What generates the tasks of a package.

@@ -145,6 +145,11 @@ impl Registry {
         }
     }
 
+    /// Whether files for a target are of one launch.
+    pub fn emits_one_launch(&self, target: &Target) -> bool {
+        self.that_emits(target).is_some_and(|backend| backend.emits_one_launch())
+    }
+
     /// Writes the kernels of a file, by the backend that writes files for the target.
     ///
     /// # Errors

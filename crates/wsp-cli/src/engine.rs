@@ -5,7 +5,7 @@ mod outcome;
 mod own;
 mod tasks;
 
-pub use listing::{Listed, graph, recorded};
+pub use listing::{Listed, graph, placement, recorded};
 pub(crate) use outcome::RunOutcome as TasksOutcome;
 pub(crate) use own::run_of_unit;
 pub(crate) use tasks::{execute as run_tasks, simulate as simulate_tasks};
@@ -385,6 +385,14 @@ pub fn listed(loaded: &Loaded, options: &Options, detail: Detail) -> Result<List
     let spaces = SpaceOptions { kv_layout: options.layout };
     let asked = GraphOptions { detail, spaces, ..GraphOptions::default() };
     graph(&plan, &args(loaded, options), &asked, Deps::Overlap)
+}
+
+/// A picture of where a launch of a program is on an array.
+///
+/// # Errors
+/// As [`Executable::new`]; a target without tiles.
+pub fn placed(loaded: &Loaded, options: &Options) -> Result<String, Vec<Diagnostic>> {
+    placement(&PlanSource::Spaces(Arc::new(lower(loaded, options)?)), &args(loaded, options))
 }
 
 /// Compiles a program, and runs its generators only.

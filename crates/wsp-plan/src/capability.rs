@@ -167,6 +167,44 @@ pub fn statement_capabilities() -> impl Iterator<Item = Capability> {
     StatementKind::ALL.iter().map(|kind| kind.row().host)
 }
 
+/// What an AIE array does with a primitive of workloads, beside what the simulation does.
+pub fn on_arrays(host: Capability) -> Capability {
+    if host.support == Support::Error {
+        return host;
+    }
+    let is = |words: &[&str]| words.iter().any(|word| host.primitive.starts_with(word));
+    let with = |support, meaning| Capability { primitive: host.primitive, support, meaning };
+    if is(&["spatial_map"]) {
+        with(
+            Support::Enforced,
+            "each tile of the grid with tasks is the core at its column and, counted from row 2, its row",
+        )
+    } else if is(&["layout", "relayout"]) {
+        with(Support::Enforced, "a task is on the core that has what it stores; what it loads flows to it")
+    } else if is(&["task_graph(ready = work_steal)", "dispatch(work_steal)"]) {
+        with(Support::NoOp, "each core is given as many tasks as another before the run")
+    } else if is(&["workers"]) {
+        with(Support::Enforced, "tasks outside of pipelines are dealt to at most `n` cores")
+    } else if is(&["task_graph(deps"]) {
+        with(Support::Enforced, "what a task loads has been stored before it, in elaboration order")
+    } else if is(&["task_graph(trace = cycles)"]) {
+        with(Support::Error, "an array has no virtual time; `cpu_sim` has")
+    } else {
+        with(Support::NoOp, "tasks are on cores, and in order on each, before a run")
+    }
+}
+
+/// What AIE arrays do with the primitives of workloads.
+pub fn array_capabilities() -> impl Iterator<Item = Capability> {
+    workload_capabilities().map(on_arrays)
+}
+
+/// The table of what AIE arrays do with primitives of workloads, as Markdown; ends with a newline.
+pub fn array_capabilities_markdown() -> String {
+    let table = markdown(array_capabilities());
+    table.replacen(&format!("`{}`", CPU_SIM.name), "`xdna1`, `xdna2`", 1)
+}
+
 /// The rows for a tile.
 pub(crate) fn of_tile(tile: &AxisTile) -> impl Iterator<Item = &'static Capability> {
     let size = match tile.size {
@@ -274,6 +312,7 @@ mod tests {
             package_spaces_markdown(),
             workload_capabilities_markdown(),
             aicpu_capabilities_markdown(),
+            array_capabilities_markdown(),
         ];
         for table in tables {
             assert!(page.contains(&table), "the page should hold:\n{table}");

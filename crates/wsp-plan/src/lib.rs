@@ -31,8 +31,9 @@ pub use access::{Bound, KernelAccess, SlotLayout, slot_layout, summarise};
 pub use array::{Array, ArrayError, Arrays, Element};
 pub use capability::{
     AICPU_SPACES, CAPABILITIES, PACKAGE_SPACES, aicpu_capabilities, aicpu_capabilities_markdown,
-    aicpu_spaces_markdown, capabilities_markdown, package_spaces_markdown, statement_capabilities,
-    statement_capabilities_markdown, workload_capabilities, workload_capabilities_markdown,
+    aicpu_spaces_markdown, array_capabilities, array_capabilities_markdown, capabilities_markdown, on_arrays,
+    package_spaces_markdown, statement_capabilities, statement_capabilities_markdown, workload_capabilities,
+    workload_capabilities_markdown,
 };
 pub use lower::{
     BalancedLine, LoweredPlan, PlanStage, ScheduleSummary, TensorUse, array_name, declared_shape,

@@ -73,7 +73,7 @@ pub struct Target {
 }
 
 /// All targets; the first is that of [`CompileOptions::default`](crate::CompileOptions).
-pub static TARGETS: [Target; 5] = [
+pub static TARGETS: [Target; 7] = [
     Target {
         name: "cpu_sim",
         aliases: &["cpu"],
@@ -106,6 +106,20 @@ pub static TARGETS: [Target; 5] = [
         name: "ascend_host",
         aliases: &[],
         platform: Platform::A2,
+        model: "ascend_910b",
+        plans: Plans::Made,
+    },
+    Target {
+        name: "xdna1",
+        aliases: &["npu1"],
+        platform: Platform::Cpu,
+        model: "ascend_910b",
+        plans: Plans::Made,
+    },
+    Target {
+        name: "xdna2",
+        aliases: &["npu2"],
+        platform: Platform::Cpu,
         model: "ascend_910b",
         plans: Plans::Made,
     },
@@ -201,7 +215,7 @@ mod tests {
         assert_eq!(
             fault.notes,
             [
-                "targets: `cpu_sim` (cpu), `ascend_910b` (ascend_npu, a2), `ascend_910c` (a3), `ascend_950` (a5), `ascend_host`"
+                "targets: `cpu_sim` (cpu), `ascend_910b` (ascend_npu, a2), `ascend_910c` (a3), `ascend_950` (a5), `ascend_host`, `xdna1` (npu1), `xdna2` (npu2)"
             ]
         );
     }

@@ -12,6 +12,7 @@
 mod boxes;
 mod control;
 mod elements;
+mod fold;
 mod functions;
 mod homes;
 mod moves;

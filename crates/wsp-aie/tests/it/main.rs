@@ -4,6 +4,7 @@
 mod check;
 mod ground;
 mod kernels;
+mod lower;
 #[path = "../../../wsp-core/tests/randomised/mod.rs"]
 mod randomised;
 mod run;

@@ -34,6 +34,10 @@ pub(crate) struct GraphArgs {
     #[arg(long, value_name = "FILE.dot", num_args = 0..=1, default_missing_value = "-")]
     pub(crate) dot: Option<PathBuf>,
 
+    /// Write a picture of where the program is on the array of --target, and what flows between its tiles
+    #[arg(long, value_name = "FILE.svg")]
+    pub(crate) placement: Option<PathBuf>,
+
     /// Write the tasks with accesses and edges to --output
     #[arg(long, value_parser = words(EMITTED), requires = "output")]
     pub(crate) emit: Option<Emitted>,

@@ -384,8 +384,7 @@ mod tests {
         assert_eq!(target("cpu"), Ok(wsp_plan::target::CPU_SIM));
         assert!(target("a4").is_err_and(|fault| fault.contains("ascend_950")));
         assert_eq!(runnable("cpu"), target("cpu"));
-        let refused =
-            "no backend runs target `ascend_950`; targets that run here: `cpu_sim` (cpu), `ascend_host`";
+        let refused = "no backend runs target `ascend_950`; targets that run here: `cpu_sim` (cpu), `ascend_host`, `xdna1` (npu1), `xdna2` (npu2)";
         assert_eq!(runnable("a5").unwrap_err(), refused);
     }
 

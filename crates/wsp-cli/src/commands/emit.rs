@@ -186,6 +186,11 @@ fn workload(session: &mut Session, args: &EmitArgs, part: PackagePart) -> Result
         emit.arrays = forms(&read.args.arrays);
         given = Some(read.args);
     }
+    if registry().emits_one_launch(args.target) {
+        let values = Args { values: emit.set.clone(), ..Args::default() };
+        emit.launch = given.unwrap_or(values);
+        return Ok(registry().emit(&PlanSource::from(plan), &emit)?);
+    }
     let is_own = |name: &str| {
         let library = plan.library.as_ref().map(|of| &of.plan.module);
         source.module.param_named(name).is_some() && library.is_none_or(|of| of.param_named(name).is_none())
@@ -229,6 +234,7 @@ fn package(session: &mut Session, args: &EmitArgs, part: PackagePart) -> Result<
         arrays: given.as_ref().map(|given| forms(&given.arrays)).unwrap_or_default(),
         layout,
         expansion: expansion(args, &plan, given.as_ref().map(|given| (given, layout)))?,
+        launch: given.unwrap_or_else(|| Args { values: options.set.clone(), ..Args::default() }),
         ..EmitOptions::default()
     };
     Ok(registry().emit(&plan, &emit)?)

@@ -56,8 +56,10 @@ pub(super) fn graph(session: &mut Session, args: &GraphArgs) -> Result<Outcome, 
     check_graph_memory(&source, &set, bytes_per_task(detail))?;
     let asked = GraphOptions { deps: args.deps, detail, ..GraphOptions::default() };
     let own = plan.schedule.policy.deps;
-    let listed = engine::graph(&PlanSource::Workload(Arc::new(plan)), &of_run, &asked, own)?;
-    tell(session, args, &outputs, listed, sources)
+    let plan = PlanSource::Workload(Arc::new(plan));
+    let picture = args.placement.as_ref().map(|_| engine::placement(&plan, &of_run)).transpose()?;
+    let listed = engine::graph(&plan, &of_run, &asked, own)?;
+    tell(session, args, &outputs, Told { listed, picture, sources })
 }
 
 /// Lists or sums up the tasks of a `.pto` program.
@@ -77,8 +79,9 @@ fn program(session: &mut Session, args: &GraphArgs, outputs: &Outputs) -> Result
     let loaded = Loaded { module, arrays: data.arrays };
     session.terminal.progress("finding dependences");
     let detail = Detail { accesses: outputs.has_accesses(), ..Detail::default() };
+    let picture = args.placement.as_ref().map(|_| engine::placed(&loaded, &options)).transpose()?;
     let listed = engine::listed(&loaded, &options, detail)?;
-    tell(session, args, outputs, listed, sources)
+    tell(session, args, outputs, Told { listed, picture, sources })
 }
 
 /// Lists or sums up the tasks of a file of records.
@@ -95,12 +98,21 @@ fn recorded(session: &Session, args: &GraphArgs, outputs: &Outputs) -> Result<Ou
         ("--schedule", args.schedule.is_some()),
         ("--target", args.target.is_some()),
         ("--kernels", !args.kernels.is_empty()),
+        ("--placement", args.placement.is_some()),
     ];
     options::refuse(&given, "has no meaning: a list of records has its tasks and edges")
         .map_err(|fault| vec![fault])?;
     session.terminal.progress("reading records");
     let listed = engine::recorded(read_pending(&args.file).map_err(|fault| vec![fault])?);
-    tell(session, args, outputs, listed, Sources::default())
+    tell(session, args, outputs, Told { listed, picture: None, sources: Sources::default() })
+}
+
+/// What is told of a program.
+struct Told {
+    listed: engine::Listed,
+    /// Where it is on an array.
+    picture: Option<String>,
+    sources: Sources,
 }
 
 /// Writes those of the lists and of the summary that were asked for.
@@ -108,8 +120,7 @@ fn tell(
     session: &Session,
     args: &GraphArgs,
     outputs: &Outputs,
-    listed: engine::Listed,
-    sources: Sources,
+    Told { listed, picture, sources }: Told,
 ) -> Result<Outcome, Vec<Diagnostic>> {
     if outputs.has_accesses() {
         let option = if outputs.args.is_some() { "--args" } else { "--emit pending" };
@@ -134,6 +145,9 @@ fn tell(
         list(outputs.args.as_ref(), |rows| write_accesses(rows, &listed.accesses, &listed.tensors))?,
         list(outputs.dot.as_ref(), |rows| write_dot(rows, graph, &name))?,
         list(outputs.pending.as_ref(), |rows| records.write(rows.raw()?))?,
+        list(outputs.placement.as_ref(), |rows| {
+            rows.raw()?.write_all(picture.as_deref().unwrap_or_default().as_bytes())
+        })?,
     ];
     if outputs.summary {
         let report = GraphReport {
@@ -170,6 +184,7 @@ pub(super) struct Outputs {
     args: Option<Destination>,
     pub(super) dot: Option<Destination>,
     pending: Option<Destination>,
+    placement: Option<Destination>,
     pub(super) summary: bool,
 }
 
@@ -182,6 +197,7 @@ impl Outputs {
             args: to(&args.args),
             dot: to(&args.dot),
             pending: args.emit.and_then(|Emitted::Pending| to(&args.output)),
+            placement: to(&args.placement),
             summary: args.summary || args.json,
         };
         let no_list = outputs.lists().next().is_none();
@@ -202,6 +218,7 @@ impl Outputs {
             ("--args", &self.args),
             ("--dot", &self.dot),
             ("--output", &self.pending),
+            ("--placement", &self.placement),
         ];
         all.into_iter().filter_map(|(option, to)| Some((option, to.as_ref()?)))
     }

@@ -10,7 +10,7 @@ use wsp_diag::Diagnostic;
 use wsp_plan::target::CPU_SIM;
 use wsp_plan::{
     AICPU_SPACES, CAPABILITIES, Capability, MECHANISM_TARGETS, MECHANISMS, Mechanism, PACKAGE_SPACES,
-    Support, Target, aicpu_capabilities, statement_capabilities, workload_capabilities,
+    Support, Target, aicpu_capabilities, array_capabilities, statement_capabilities, workload_capabilities,
 };
 use wsp_tg::matrix::{MATRIX, PLATFORMS, Row, platform_name, word};
 
@@ -54,6 +54,7 @@ pub(super) fn targets(terminal: &Terminal, args: &TargetsArgs) -> Result<Outcome
             "workload_statements": statement_capabilities().map(row).collect::<Value>(),
             "aicpu_primitives": on_aicpus().map(row).collect::<Value>(),
             "npu_primitives": PACKAGE_SPACES.iter().copied().map(in_packages).collect::<Value>(),
+            "array_primitives": array_capabilities().map(|c| on("xdna", c)).collect::<Value>(),
             "mechanisms": MECHANISMS.iter().map(mechanism).collect::<Value>(),
         }));
     } else {
@@ -70,6 +71,8 @@ pub(super) fn targets(terminal: &Terminal, args: &TargetsArgs) -> Result<Outcome
             .chain(on_aicpus().map(row))
             .chain([["in a package for an NPU", "NPU", ""].map(str::to_owned)])
             .chain(PACKAGE_SPACES.iter().copied().map(row))
+            .chain([["primitive of `.wsp`", "xdna", ""].map(str::to_owned)])
+            .chain(array_capabilities().map(row))
             .collect();
         terminal.print(&columns(&rows));
         let heading =

@@ -39,6 +39,14 @@ pub fn graph(
     Ok(listed(listing, options.deps.unwrap_or(own), options.detail))
 }
 
+/// A picture of where a launch is on an array.
+///
+/// # Errors
+/// As [`graph`]; a target without tiles.
+pub fn placement(plan: &PlanSource, args: &Args) -> Result<String, Vec<Diagnostic>> {
+    Ok(program(plan, Mode::default(), Engine::default(), None)?.placement(args)?)
+}
+
 /// What `wsp graph` says of a listing whose dependences are as a file has them.
 pub fn recorded(listing: GraphListing) -> Listed {
     Listed { deps: "recorded", ..listed(listing, Deps::Explicit, Detail::default()) }

@@ -69,6 +69,7 @@ fn refuse_options(args: &GraphArgs) -> Result<(), Diagnostic> {
         ("--generate", args.data.generate.is_some()),
         ("--seed", args.data.seed.is_some()),
         ("--schedule", args.schedule.is_some()),
+        ("--placement", args.placement.is_some()),
     ];
     refuse(&given, NOT_OF_UNITS)
 }

@@ -1,0 +1,161 @@
+//! AIE arrays behind the seam of backends: programs become designs, which are written as files and run without hardware.
+
+mod package;
+mod picture;
+mod run;
+
+use crate::codes;
+use crate::device::{Device, XDNA1, XDNA2};
+use crate::lower::{Listed, Lowered, by_process, kernels_of, lower};
+use std::sync::Arc;
+use wsp_backend::{
+    Args, ArrayForm, Backend, EmitOptions, Emitted, GraphListing, GraphOptions, Program, RunError,
+};
+use wsp_diag::{Diagnostic, Diagnostics, Severity};
+use wsp_ir::{Capability, Support};
+use wsp_memory::Array;
+use wsp_plan::target::TARGETS;
+use wsp_plan::workload::ScheduleLine;
+use wsp_plan::{Arrays, ParamValue, PlanSource, Target, on_arrays};
+
+/// The targets.
+static ARRAYS: [&Target; 2] = [&TARGETS[5], &TARGETS[6]];
+
+/// Lists the tasks of a launch, and runs none.
+pub trait Lister: Send + Sync {
+    /// The tasks, with what they access and the words of their descriptors.
+    ///
+    /// # Errors
+    /// Arguments that do not fit; tasks that depend on what others compute.
+    fn listed(&self, plan: &PlanSource, args: &Args) -> Result<Listed, Diagnostics>;
+
+    /// The graph of its tasks.
+    ///
+    /// # Errors
+    /// As of [`Program::graph`].
+    fn graph(&self, plan: &PlanSource, args: &Args, options: &GraphOptions)
+    -> Result<GraphListing, RunError>;
+}
+
+/// Designs for AIE arrays, and runs of them.
+#[derive(Clone)]
+pub struct AieBackend {
+    /// Lists the tasks of launches.
+    pub lister: Arc<dyn Lister>,
+}
+
+impl Backend for AieBackend {
+    fn name(&self) -> &'static str {
+        "aie"
+    }
+
+    fn targets(&self) -> &'static [&'static Target] {
+        &ARRAYS
+    }
+
+    fn supports(&self, plan: &PlanSource) -> Vec<Diagnostic> {
+        let lines = heeded(plan).into_iter().filter(Diagnostic::is_error);
+        kernels_of(plan).err().into_iter().chain(lines).collect()
+    }
+
+    fn compile(&self, plan: &PlanSource) -> Result<Box<dyn Program>, Diagnostics> {
+        kernels_of(plan)?;
+        Ok(Box::new(self.compiled(plan, plan.target())))
+    }
+
+    fn emits(&self) -> &'static [&'static Target] {
+        &ARRAYS
+    }
+
+    fn emits_one_launch(&self) -> bool {
+        true
+    }
+
+    fn emit(&self, plan: &PlanSource, options: &EmitOptions) -> Result<Emitted, Diagnostics> {
+        let target = options.target.unwrap_or(plan.target());
+        let compiled = self.compiled(plan, target);
+        let mut args = options.launch.clone();
+        let forms = run::forms(&args.arrays);
+        args.arrays.extend(compiled.missing(&forms, &args.values)?);
+        let mut emitted = package::emit(&compiled.lowered(&args)?, target)?;
+        emitted.notes.splice(0..0, heeded(plan));
+        Ok(emitted)
+    }
+}
+
+impl AieBackend {
+    fn compiled(&self, plan: &PlanSource, target: &'static Target) -> Compiled {
+        let by_process = match plan {
+            PlanSource::Workload(plan) => by_process(plan).into(),
+            other => other.clone(),
+        };
+        Compiled { source: plan.clone(), by_process, target, lister: self.lister.clone() }
+    }
+}
+
+/// What an array does with the schedule of a workload in another way than the schedule says, and what it does not take.
+fn heeded(plan: &PlanSource) -> Vec<Diagnostic> {
+    let PlanSource::Workload(plan) = plan else {
+        let PlanSource::Spaces(plan) = plan else { return Vec::new() };
+        let named = plan.stages.iter().filter_map(|stage| stage.schedule.name.as_ref());
+        let note = |name: &String| {
+            let message = format!("of schedule `{name}` an array has the tasks and the grid only");
+            Diagnostic::new(codes::LOWERING, Severity::Note, message).note(on_arrays(NO_EFFECT).meaning)
+        };
+        return named.map(note).collect();
+    };
+    let line = |line: &ScheduleLine| {
+        let Capability { primitive, support, meaning } =
+            on_arrays(Capability { primitive: line.primitive, support: line.support, meaning: line.meaning });
+        let severity = match support {
+            Support::Error => Severity::Error,
+            Support::NoOp => Severity::Note,
+            _ => return None,
+        };
+        let what =
+            if severity == Severity::Error { "is not for arrays" } else { "has no effect on an array" };
+        let found = Diagnostic::new(codes::LOWERING, severity, format!("`{primitive}` {what}"));
+        Some(found.at(line.span, meaning))
+    };
+    plan.schedule.lines.iter().filter_map(line).collect()
+}
+
+/// A primitive that no table has.
+const NO_EFFECT: Capability = Capability { primitive: "", support: Support::NoOp, meaning: "" };
+
+/// A plan that is a design once its arrays are known.
+#[derive(Clone)]
+pub(crate) struct Compiled {
+    source: PlanSource,
+    /// It, with kernels by process.
+    by_process: PlanSource,
+    target: &'static Target,
+    lister: Arc<dyn Lister>,
+}
+
+/// The array of a target.
+fn device(target: &Target) -> Device {
+    if target.name == ARRAYS[0].name { XDNA1 } else { XDNA2 }
+}
+
+impl Compiled {
+    /// A launch as a design.
+    fn lowered(&self, args: &Args) -> Result<Lowered, Diagnostics> {
+        let listed = self.lister.listed(&self.by_process, args)?;
+        lower(&self.by_process, &listed, &run::forms(&args.arrays), &args.values, device(self.target))
+    }
+
+    /// Arrays of zeros that a launch takes and that are not given, where the parameters tell their extents.
+    fn missing(&self, given: &[ArrayForm], values: &[(String, ParamValue)]) -> Result<Arrays, Diagnostics> {
+        let plan = kernels_of(&self.source)?;
+        let mut made = Arrays::new();
+        for form in crate::lower::forms(plan, given, values)? {
+            let array = Array::on_pages(form.elem, &form.shape).map_err(|fault| {
+                Diagnostic::error(codes::LOWERING, format!("there is no memory for `{}`", form.name))
+                    .note(fault.to_string())
+            })?;
+            made.insert(form.name, array);
+        }
+        Ok(made)
+    }
+}

@@ -1,0 +1,60 @@
+//! A design as files.
+//!
+//! | file | what it is |
+//! |---|---|
+//! | `design.mlir` | the design, with operations of `aie` and `aiex` in their generic spelling |
+//! | `manifest.json` | what it was made from, and the arrays of its sequence |
+
+use crate::lower::Lowered;
+use crate::mlir::{Form, Version, print};
+use std::fmt::Write as _;
+use wsp_backend::{ContentKey, Emitted, MANIFEST, Package, signed};
+use wsp_diag::{Diagnostics, Severity};
+use wsp_plan::Target;
+
+/// The form of packages.
+const VERSION: u32 = 1;
+/// The file of the design.
+pub(super) const DESIGN: &str = "design.mlir";
+
+/// The text of a design.
+pub(super) fn text(lowered: &Lowered) -> String {
+    print(&lowered.design.module(), Form::Mixed, Version::default())
+}
+
+/// # Errors
+/// What the checker finds in the text.
+pub(super) fn emit(lowered: &Lowered, target: &Target) -> Result<Emitted, Diagnostics> {
+    let text = text(lowered);
+    let (_, found) = super::run::checked(&text)?;
+    let mut package = Package::default();
+    let manifest = manifest(lowered, target, &text);
+    package.files.push((DESIGN.into(), text.into_bytes()));
+    package.files.push((MANIFEST.into(), manifest.into_bytes()));
+    let notes = found.into_iter().filter(|found| found.severity != Severity::Error).collect();
+    Ok(Emitted { package, notes })
+}
+
+fn manifest(lowered: &Lowered, target: &Target, text: &str) -> String {
+    let mut out = String::from("{\n");
+    let _ = writeln!(out, "  \"package\": {VERSION},");
+    let _ = writeln!(out, "  \"target\": \"{}\",", target.name);
+    let _ = writeln!(out, "  \"device\": \"{}\",", lowered.design.device.name);
+    let _ = writeln!(out, "  \"made_by\": \"pto-wsp {}\",", env!("CARGO_PKG_VERSION"));
+    let _ = writeln!(out, "  \"arrays\": [");
+    for (at, array) in lowered.arrays.iter().enumerate() {
+        let comma = if at + 1 < lowered.arrays.len() { "," } else { "" };
+        let _ = writeln!(
+            out,
+            "    {{\"name\": \"{}\", \"type\": \"{}\", \"shape\": {:?}, \"read\": {}, \"written\": {}}}{comma}",
+            array.name,
+            array.dtype.name(),
+            array.shape,
+            array.read,
+            array.written
+        );
+    }
+    let _ = writeln!(out, "  ],\n  \"files\": {{");
+    let _ = writeln!(out, "    \"{DESIGN}\": \"{}\"\n  }},", ContentKey::of(text.as_bytes()));
+    signed(out)
+}

@@ -1,0 +1,148 @@
+//! Tiles for cores, memories and transfers of the host, and ways for what flows between them.
+
+use super::assign::Assigned;
+use super::flow::{End, Flows};
+use super::host::HostEnd;
+use super::refused;
+use super::trace::Trace;
+use crate::design::Design;
+use crate::device::{Device, Tile, TileKind};
+use crate::place::{self, Graph, Net, Node};
+use crate::route::{self, Outcome, Stream};
+use wsp_diag::Diagnostic;
+
+/// Where everything is.
+#[derive(Clone, Debug)]
+pub struct Placed {
+    /// What was placed.
+    pub graph: Graph,
+    /// By node of the graph, its tile.
+    pub tiles: Vec<Tile>,
+    /// What it costs: traffic × hops.
+    pub cost: u64,
+    /// How far from the least cost it may be, as a part of the bound.
+    pub gap: f64,
+    /// Whether it is proven that nothing costs less.
+    pub proven: bool,
+    /// Tiles of cores.
+    pub(super) cores: Vec<Tile>,
+    /// By fifo at the host, its shim tile.
+    pub(super) hosts: Vec<Tile>,
+    /// By fifo at the host, its memory tile, where it goes by way of one.
+    pub(super) memories: Vec<Option<Tile>>,
+}
+
+/// # Errors
+/// More than the array has, with numbers.
+pub(super) fn place(
+    trace: &Trace,
+    assigned: &Assigned,
+    flows: &Flows,
+    ends: &[HostEnd],
+    device: Device,
+) -> Result<Placed, Diagnostic> {
+    let mut graph = Graph { device, nodes: Vec::new(), nets: Vec::new() };
+    for (core, name) in assigned.names.iter().enumerate() {
+        let bytes = flows.locals[core]
+            .iter()
+            .map(|local| local.len.iter().product::<u64>() * trace.tensors[local.tensor].dtype.size() as u64);
+        let grid = trace.grid.unwrap_or(1).max(1);
+        let at = assigned.tiles[core].map(|tile| Tile::new(tile % grid, 2 + tile / grid));
+        let kind = TileKind::Compute;
+        graph.nodes.push(Node { name: name.clone(), kind, bytes: bytes.sum(), at });
+    }
+    let name = |end: &HostEnd| {
+        let tensor = flows.streams[end.streams[0]].tensor;
+        format!("{} of `{}`", if end.into { "results" } else { "elements" }, trace.tensors[tensor].name)
+    };
+    let (mut host_of, mut memory_of) = (Vec::new(), Vec::new());
+    for end in ends {
+        let node = |kind| Node { name: name(end), kind, bytes: 0, at: None };
+        host_of.push(graph.nodes.len());
+        graph.nodes.push(node(TileKind::Shim));
+        memory_of.push((end.streams.len() > 1).then_some(graph.nodes.len()));
+        if end.streams.len() > 1 {
+            graph.nodes.push(node(TileKind::Memory));
+        }
+    }
+    let node_at = |stream: usize, end: &End| match end {
+        End::Core(core) => *core,
+        End::Host => {
+            let at = ends.iter().position(|of| {
+                of.streams.contains(&stream) && of.into == (flows.streams[stream].from != End::Host)
+            });
+            let at = at.unwrap_or(0);
+            memory_of[at].unwrap_or(host_of[at])
+        }
+    };
+    let bytes_of = |stream: usize| {
+        let of = &flows.streams[stream];
+        of.boxes[0].elements() * trace.tensors[of.tensor].dtype.size() as u64
+    };
+    for (at, of) in flows.streams.iter().enumerate() {
+        graph.nets.push(Net {
+            name: format!("boxes of `{}`", trace.tensors[of.tensor].name),
+            from: node_at(at, &of.from),
+            to: of.to.iter().map(|end| node_at(at, end)).collect(),
+            traffic: bytes_of(at) * of.boxes.len() as u64,
+            bytes: bytes_of(at) * u64::from(of.depth),
+            via_dma: false,
+        });
+    }
+    for (end, (host, memory)) in ends.iter().zip(host_of.iter().zip(&memory_of)) {
+        let Some(memory) = memory else { continue };
+        let bytes: u64 = end.streams.iter().map(|stream| bytes_of(*stream)).sum();
+        let (from, to) = if end.into { (*memory, *host) } else { (*host, *memory) };
+        let boxes = flows.streams[end.streams[0]].boxes.len() as u64;
+        graph.nets.push(Net {
+            name: name(end),
+            from,
+            to: vec![to],
+            traffic: bytes * boxes,
+            bytes,
+            via_dma: false,
+        });
+    }
+    let placement = place::place(&graph)?;
+    Ok(Placed {
+        cores: placement.tiles[..assigned.names.len()].to_vec(),
+        hosts: host_of.iter().map(|node| placement.tiles[*node]).collect(),
+        memories: memory_of.iter().map(|node| node.map(|node| placement.tiles[node])).collect(),
+        cost: placement.cost,
+        gap: placement.gap(),
+        proven: placement.proof.is_some(),
+        tiles: placement.tiles,
+        graph,
+    })
+}
+
+/// Shows that the streams of a design have ways.
+///
+/// # Errors
+/// There are none, or none was found.
+pub(super) fn route(design: &Design) -> Result<(), Diagnostic> {
+    let streams: Vec<Stream> = design
+        .fifos
+        .iter()
+        .filter(|fifo| !fifo.is_shared())
+        .map(|fifo| Stream {
+            name: fifo.name.clone(),
+            from: fifo.producer.tile,
+            to: fifo.consumers.iter().map(|end| end.tile).collect(),
+            packets: false,
+        })
+        .collect();
+    let fault = match route::route(&design.device, &streams) {
+        Outcome::Routed(routes) => match route::verify(&design.device, &streams, &routes) {
+            Ok(()) => return Ok(()),
+            Err(wrong) => refused(format!("a way of a stream is wrong: {wrong:?}")),
+        },
+        Outcome::Infeasible(cut) => refused(format!("the streams of the design have no ways: {cut:?}")),
+        Outcome::GaveUp { rounds, crowded } => {
+            let links = crowded.iter().map(|(from, to)| format!("{from} to {to}")).collect::<Vec<_>>();
+            refused(format!("no ways were found for the streams of the design in {rounds} rounds"))
+                .note(format!("crowded links: {}", links.join(", ")))
+        }
+    };
+    Err(fault.help("use fewer cores, or have more of them read the same boxes"))
+}

@@ -1,0 +1,294 @@
+//! Programs as designs.
+//!
+//! 1. `trace`: the tasks of a launch with the boxes that they read and write, by the [bodies](crate::kernel) of their kernels.
+//! 2. `assign`: cores for tasks: one for each process of a pipeline, or as many as groups of tasks without data between them can be dealt to.
+//! 3. `flow`: boxes that pass between cores and the host become objects of fifos, all others buffers.
+//! 4. `program`: what a core runs, as loops.
+//! 5. `host`: fifos at the host, by way of memory tiles where shim tiles have too few channels, and the sequence of transfers.
+//! 6. `array`: tiles and ways of streams.
+
+mod array;
+mod assign;
+mod flow;
+mod host;
+mod program;
+mod trace;
+
+pub use array::Placed;
+pub use trace::Listed;
+pub(crate) use trace::{by_process, forms};
+
+use crate::codes;
+use crate::design::{Design, Fifo, Link, Sequence};
+use crate::device::{Device, Tile};
+use crate::mlir::{Type, Value};
+use flow::{End, Flows};
+use host::{Fed, HostEnd};
+use program::{Bodies, Emitter, Program};
+use trace::Trace;
+use wsp_backend::ArrayForm;
+use wsp_core::DType;
+use wsp_diag::{Diagnostic, Diagnostics};
+use wsp_ordered::OrderedMap;
+use wsp_plan::{LoweredPlan, ParamValue, PlanSource};
+
+/// The kernels of a plan that has a form on an array.
+///
+/// # Errors
+/// It has none.
+pub(crate) fn kernels_of(source: &PlanSource) -> Result<&LoweredPlan, Diagnostic> {
+    trace::parts(source).map(|(plan, _)| plan)
+}
+
+/// Placements that are tried.
+const TRIED: usize = 4;
+
+/// What of a program has no form on an array.
+fn refused(message: String) -> Diagnostic {
+    Diagnostic::error(codes::LOWERING, message)
+}
+
+/// The memory reference of an object, or of an array.
+fn object(len: &[u64], dtype: DType) -> Type {
+    Type::memref(len, element(dtype))
+}
+
+fn element(dtype: DType) -> Type {
+    match dtype {
+        DType::F32 => Type::F32,
+        DType::F64 => Type::F64,
+        DType::F16 => Type::F16,
+        DType::Bf16 => Type::Bf16,
+        _ => Type::Int(8 * dtype.size() as u32),
+    }
+}
+
+/// An array of the host.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HostArray {
+    /// Its name.
+    pub name: String,
+    /// The type of its elements.
+    pub dtype: DType,
+    /// Extents, the outermost first.
+    pub shape: Vec<u64>,
+    /// Whether a sequence reads it.
+    pub read: bool,
+    /// Whether it writes it.
+    pub written: bool,
+    /// How many of the elements of one that is written no task writes, and the first of them.
+    pub unwritten: Option<(u64, Vec<u64>)>,
+}
+
+/// A program as a design.
+#[derive(Clone, Debug)]
+pub struct Lowered {
+    /// The design.
+    pub design: Design,
+    /// Where its parts are.
+    pub placed: Placed,
+    /// The arrays of its sequence, in order.
+    pub arrays: Vec<HostArray>,
+    /// Tasks by kernel.
+    pub tasks: Vec<(String, u64)>,
+}
+
+/// A launch of a program as a design for an array.
+///
+/// # Errors
+/// What of the program has no form on an array, with what to write; more than an array has.
+pub fn lower(
+    source: &PlanSource,
+    listed: &Listed,
+    arrays: &[ArrayForm],
+    values: &[(String, ParamValue)],
+    device: Device,
+) -> Result<Lowered, Diagnostics> {
+    let trace = Trace::new(source, listed, arrays, values)?;
+    let cores = device.tiles().filter(|tile| tile.row >= 2).count();
+    let (mut first, mut tried) = (None, 0);
+    for assigned in assign::ways(&trace, cores) {
+        let made = Draft::new(&trace, &assigned, &device);
+        // A placement takes up to a second; what is counted takes no time.
+        tried += usize::from(made.is_ok());
+        match made.and_then(|draft| draft.design(&trace, device)) {
+            Ok(lowered) => return Ok(lowered),
+            Err(fault) => {
+                first.get_or_insert(fault);
+            }
+        }
+        if tried == TRIED {
+            break;
+        }
+    }
+    Err(first.unwrap_or_else(|| refused("the launch has no task".to_owned())).into())
+}
+
+/// Tasks on cores, and what flows.
+struct Draft<'a> {
+    assigned: &'a assign::Assigned,
+    flows: Flows,
+    programs: Vec<Program>,
+    bodies: Bodies,
+    ends: Vec<HostEnd>,
+}
+
+impl<'a> Draft<'a> {
+    fn new(trace: &Trace, assigned: &'a assign::Assigned, device: &Device) -> Result<Draft<'a>, Diagnostic> {
+        let flows = flow::flows(trace, assigned)?;
+        let ends = host::ends(&flows, device)?;
+        let (mut bodies, mut programs) = (Bodies::default(), Vec::new());
+        for core in 0..assigned.names.len() {
+            programs.push(Program::new(trace, &assigned.core_of, &flows, (core, &mut bodies))?);
+        }
+        Ok(Draft { assigned, flows, programs, bodies, ends })
+    }
+
+    fn design(&self, trace: &Trace, device: Device) -> Result<Lowered, Diagnostic> {
+        let placed = array::place(trace, self.assigned, &self.flows, &self.ends, device)?;
+        let mut design = Design::new("main", device);
+        let fifos = self.fifos(trace, &placed, &mut design);
+        let (values, arrays) = self.arrays(trace, &mut design);
+        for (core, program) in self.programs.iter().enumerate() {
+            let (flows, bodies, fifos) = (&self.flows, &self.bodies, &fifos.at_core);
+            let mut emitter = Emitter { trace, flows, bodies, design: &mut design, fifos };
+            emitter.core(program, placed.cores[core], &self.assigned.names[core]);
+        }
+        let fed: Vec<Fed<'_>> = self
+            .ends
+            .iter()
+            .zip(&fifos.at_host)
+            .zip(&placed.hosts)
+            .map(|((end, name), tile)| Fed { end, name, shim: tile.col, arrays: &values })
+            .collect();
+        let body = host::sequence(trace, &self.flows, &fed)?;
+        let args = values.iter().map(|(_, value)| *value).collect();
+        design.sequences.push(Sequence { name: "sequence".to_owned(), args, body, span: Default::default() });
+        let mut tasks: OrderedMap<String, u64> = OrderedMap::new();
+        for task in &trace.tasks {
+            *tasks.entry(trace.bodies[&task.func].name.clone()).or_default() += 1;
+        }
+        array::route(&design)?;
+        Ok(Lowered { design, placed, arrays, tasks: tasks.into_iter().collect() })
+    }
+
+    /// The arrays of the sequence, by tensor.
+    fn arrays(&self, trace: &Trace, design: &mut Design) -> (OrderedMap<usize, Value>, Vec<HostArray>) {
+        let mut used: OrderedMap<usize, [bool; 2]> = OrderedMap::new();
+        for end in &self.ends {
+            let of = &self.flows.streams[end.streams[0]];
+            for at in 0..of.boxes.len() {
+                used.entry(of.tensor_of(at)).or_default()[usize::from(end.into)] = true;
+            }
+        }
+        let (mut values, mut arrays) = (OrderedMap::new(), Vec::new());
+        for (tensor, [read, written]) in used {
+            let of = &trace.tensors[tensor];
+            let ty = object(&[of.dims.iter().product()], of.dtype);
+            values.insert(tensor, design.module.value(format!("array_{}", word(&of.name)), ty));
+            arrays.push(HostArray {
+                name: of.name.clone(),
+                dtype: of.dtype,
+                shape: of.dims.clone(),
+                read,
+                written,
+                unwritten: if written { unwritten(trace, tensor) } else { None },
+            });
+        }
+        (values, arrays)
+    }
+
+    /// Adds the fifos, and links on memory tiles.
+    fn fifos(&self, trace: &Trace, placed: &Placed, design: &mut Design) -> FifoNames {
+        let mut names = FifoNames::default();
+        let mut memory_of: OrderedMap<usize, Tile> = OrderedMap::new();
+        let mut host_of: OrderedMap<usize, Tile> = OrderedMap::new();
+        for (end, (host, memory)) in self.ends.iter().zip(placed.hosts.iter().zip(&placed.memories)) {
+            for stream in &end.streams {
+                match memory {
+                    Some(memory) => memory_of.insert(*stream, *memory),
+                    None => host_of.insert(*stream, *host),
+                };
+            }
+        }
+        let mut own: OrderedMap<usize, String> = OrderedMap::new();
+        for (at, stream) in self.flows.streams.iter().enumerate() {
+            let tensor = &trace.tensors[stream.tensor];
+            let tile = |end: &End| match end {
+                End::Core(core) => placed.cores[*core],
+                End::Host => memory_of.get(&at).or(host_of.get(&at)).copied().unwrap_or(Tile::new(0, 0)),
+            };
+            let name = format!("{}_{at}", word(&tensor.name));
+            let to: Vec<Tile> = stream.to.iter().map(tile).collect();
+            let ty = object(&stream.boxes[0].len, tensor.dtype);
+            design.fifos.push(Fifo::new(name.clone(), tile(&stream.from), &to, stream.depth, ty));
+            for end in [&stream.from].into_iter().chain(&stream.to) {
+                if let End::Core(core) = end {
+                    names.at_core.insert((at, *core), name.clone());
+                }
+            }
+            own.insert(at, name);
+        }
+        for (at, (end, memory)) in self.ends.iter().zip(&placed.memories).enumerate() {
+            let Some(memory) = memory else {
+                names.at_host.push(own[&end.streams[0]].clone());
+                continue;
+            };
+            let of = &self.flows.streams[end.streams[0]];
+            let tensor = &trace.tensors[of.tensor];
+            let each = of.boxes[0].elements();
+            let name = format!("{}_all_{at}", word(&tensor.name));
+            let ty = object(&[each * end.streams.len() as u64], tensor.dtype);
+            let (from, to) = if end.into { (*memory, placed.hosts[at]) } else { (placed.hosts[at], *memory) };
+            design.fifos.push(Fifo::new(name.clone(), from, &[to], 2, ty));
+            let parts: Vec<String> = end.streams.iter().map(|stream| own[stream].clone()).collect();
+            let offsets: Vec<i64> = (0..parts.len() as i64).map(|part| part * each as i64).collect();
+            let (ins, outs) =
+                if end.into { (parts, vec![name.clone()]) } else { (vec![name.clone()], parts) };
+            let (join, distribute) = match (end.streams.len(), end.into) {
+                (1, _) => (Vec::new(), Vec::new()),
+                (_, true) => (offsets, Vec::new()),
+                (_, false) => (Vec::new(), offsets),
+            };
+            design.links.push(Link { ins, outs, join, distribute, span: Default::default() });
+            names.at_host.push(name);
+        }
+        let tiles: Vec<Tile> = design
+            .fifos
+            .iter()
+            .flat_map(|fifo| std::iter::once(&fifo.producer).chain(&fifo.consumers))
+            .map(|end| end.tile)
+            .collect();
+        tiles.into_iter().for_each(|tile| {
+            design.tile(tile);
+        });
+        names
+    }
+}
+
+/// Elements of a tensor that no task writes, and the first of them.
+fn unwritten(trace: &Trace, tensor: usize) -> Option<(u64, Vec<u64>)> {
+    let dims = &trace.tensors[tensor].dims;
+    let mut is_written = vec![false; dims.iter().product::<u64>() as usize];
+    let writes = trace.tasks.iter().flat_map(|task| &task.touches);
+    for touch in writes.filter(|touch| touch.tensor == tensor && touch.write) {
+        touch.region.each(dims, &mut |at| is_written[at as usize] = true);
+    }
+    let first = is_written.iter().position(|written| !written)?;
+    let count = is_written.iter().filter(|written| !**written).count() as u64;
+    Some((count, wsp_backend::unravel(first as u64, dims)))
+}
+
+/// What fifos are called.
+#[derive(Default)]
+struct FifoNames {
+    /// By stream and core.
+    at_core: OrderedMap<(usize, usize), String>,
+    /// By fifo at the host.
+    at_host: Vec<String>,
+}
+
+/// A name as a word of MLIR.
+fn word(name: &str) -> String {
+    name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
+}

@@ -1,0 +1,618 @@
+//! The tasks of one launch: what they run, what they touch, and in which process.
+
+use super::refused;
+use crate::kernel::{self, Body, Number};
+use std::sync::Arc;
+use wsp_backend::{ArrayForm, BARRIER_NODE, GraphListing, LaunchTable, TableRow};
+use wsp_core::{DType, FuncId, KernelId, ParamId, TensorId};
+use wsp_diag::{Diagnostic, Diagnostics, Span};
+use wsp_ir::affine::Affine;
+use wsp_ir::workload::{self, AccessMode, Block, NodeKind, WorkloadModule};
+use wsp_ir::{
+    BindingSource, Const, Consumer, Dim, Elem, ExprKind, Module, ParamSource, ShapeOwner, Storage, Verified,
+    into_verified,
+};
+use wsp_ordered::{OrderedMap, OrderedSet};
+use wsp_plan::workload::WorkloadPlan;
+use wsp_plan::{LoweredPlan, ParamValue, PlanSource};
+use wsp_tile::{Known, fold};
+
+/// The tasks of a launch, as they are listed before anything runs.
+#[derive(Debug)]
+pub struct Listed {
+    /// Tasks with what they access.
+    pub graph: GraphListing,
+    /// Tasks with the words of their descriptors.
+    pub table: LaunchTable,
+}
+
+/// A launch whose values are known.
+#[derive(Debug)]
+pub(crate) struct Trace {
+    /// The kernels.
+    pub(crate) module: Arc<Verified>,
+    /// Values of its parameters.
+    pub(crate) params: Vec<Option<Const>>,
+    /// Element types of tensors that leave them to a launch.
+    pub(crate) elems: Vec<Option<DType>>,
+    /// Tensors, by number in the module.
+    pub(crate) tensors: Vec<TensorInfo>,
+    /// Tensors that tasks write.
+    written: OrderedSet<usize>,
+    /// Bodies of kernels.
+    pub(crate) bodies: OrderedMap<FuncId, Body>,
+    /// Tasks in elaboration order.
+    pub(crate) tasks: Vec<Task>,
+    /// Processes of the pipeline, where there is one.
+    pub(crate) processes: Vec<String>,
+    /// Most cores that the schedule gives tasks outside of pipelines.
+    pub(crate) workers: Option<u32>,
+    /// Columns of the grid that the schedule maps tasks to.
+    pub(crate) grid: Option<u32>,
+}
+
+/// A tensor.
+#[derive(Clone, Debug)]
+pub(crate) struct TensorInfo {
+    /// What a launch calls it, or the program.
+    pub(crate) name: String,
+    /// Extents, the outermost first.
+    pub(crate) dims: Vec<u64>,
+    /// The type of its elements.
+    pub(crate) dtype: DType,
+    /// Whether it is an array of the launch.
+    pub(crate) host: bool,
+    /// Where it is declared.
+    pub(crate) span: Span,
+}
+
+/// A task.
+#[derive(Clone, Debug)]
+pub(crate) struct Task {
+    /// What runs.
+    pub(crate) func: FuncId,
+    /// The words of its descriptor.
+    pub(crate) words: Vec<u32>,
+    /// What it reads and writes: the operands of its kernel's body.
+    pub(crate) touches: Vec<Touch>,
+    /// The process that it is of.
+    pub(crate) process: Option<u32>,
+    /// The tile of the grid that it is for.
+    pub(crate) tile: Option<u32>,
+}
+
+/// A box of a tensor.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Piece {
+    /// First indices.
+    pub(crate) lo: Vec<u64>,
+    /// Extents.
+    pub(crate) len: Vec<u64>,
+}
+
+/// A box that a task reads or writes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Touch {
+    pub(crate) tensor: usize,
+    pub(crate) read: bool,
+    pub(crate) write: bool,
+    pub(crate) region: Piece,
+}
+
+impl Piece {
+    pub(crate) fn elements(&self) -> u64 {
+        self.len.iter().product()
+    }
+
+    fn overlaps(&self, other: &Piece) -> bool {
+        let dims = self.lo.iter().zip(&self.len).zip(other.lo.iter().zip(&other.len));
+        dims.into_iter().all(|((lo, len), (olo, olen))| lo < &(olo + olen) && olo < &(lo + len))
+    }
+
+    /// Calls `f` with the number of each element in an array of these extents.
+    pub(crate) fn each(&self, dims: &[u64], f: &mut dyn FnMut(u64)) {
+        for at in 0..self.elements() {
+            let (mut rest, mut number, mut stride) = (at, 0, 1);
+            for ((lo, len), dim) in self.lo.iter().zip(&self.len).zip(dims).rev() {
+                number += (lo + rest % len) * stride;
+                (rest, stride) = (rest / len, stride * dim);
+            }
+            f(number);
+        }
+    }
+
+    /// Two boxes that are neither the same nor apart.
+    pub(crate) fn crosses(&self, other: &Piece) -> bool {
+        self != other && self.overlaps(other)
+    }
+}
+
+impl std::fmt::Display for Piece {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let dims = self.lo.iter().zip(&self.len).map(|(lo, len)| format!("{lo}..{}", lo + len));
+        write!(f, "[{}]", dims.collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// The kernels of a plan, and the workload over them.
+pub(super) fn parts(source: &PlanSource) -> Result<(&LoweredPlan, Option<&WorkloadPlan>), Diagnostic> {
+    match source {
+        PlanSource::Spaces(plan) => Ok((plan, None)),
+        PlanSource::Workload(plan) => match &plan.library {
+            Some(library) => Ok((&library.plan, Some(plan))),
+            None => {
+                let kernel = plan.module.kernels.first();
+                let named =
+                    kernel.map_or_else(String::new, |kernel| format!(": `{}` is only declared", kernel.name));
+                Err(refused(format!("an array needs kernels with bodies{named}"))
+                    .at(kernel.map(|kernel| kernel.span).unwrap_or_default(), "declared here")
+                    .help("write the kernels in a `.pto` file, and `use \"FILE.pto\";` in place of their declarations"))
+            }
+        },
+        PlanSource::Unit(_) => Err(refused("a task graph has no form on an array".to_owned())
+            .help("write the program as a workload, or run it on `cpu_sim`")),
+    }
+}
+
+/// What a launch calls a tensor.
+pub(crate) fn name_of(module: &Module, id: TensorId) -> String {
+    let bound = module.entry.as_ref().and_then(|entry| {
+        let bound = entry.launch.bindings.iter().find(|of| of.source == BindingSource::Tensor(id))?;
+        entry.params.get(bound.param as usize).map(|param| param.name.clone())
+    });
+    bound.unwrap_or_else(|| module.tensors[id.index()].name.clone())
+}
+
+impl Trace {
+    /// A launch with these arrays and values.
+    pub(crate) fn new(
+        source: &PlanSource,
+        listed: &Listed,
+        arrays: &[ArrayForm],
+        values: &[(String, ParamValue)],
+    ) -> Result<Trace, Diagnostics> {
+        let (plan, workload) = parts(source)?;
+        let module = Arc::new(into_verified(plan.module.clone())?);
+        let params = params(&module, workload, &listed.table, arrays, values);
+        let elems = elems(plan, arrays);
+        let tensors = tensors(&module, plan, &params, &elems, arrays)?;
+        let processes = workload.map_or_else(Vec::new, |plan| processes(&plan.module));
+        let stages = workload.map(|plan| stages(&plan.module, &processes)).transpose()?.unwrap_or_default();
+        let (written, bodies, tasks) = (OrderedSet::new(), OrderedMap::new(), Vec::new());
+        let mut trace = Trace {
+            module,
+            params,
+            elems,
+            tensors,
+            written,
+            bodies,
+            tasks,
+            processes,
+            workers: None,
+            grid: None,
+        };
+        let policy = workload.map_or(&plan.policy, |workload| &workload.schedule.policy);
+        (trace.grid, trace.workers) = (policy.grid.map(|grid| grid.x), policy.workers);
+        trace.tasks(plan, workload, listed, &stages)?;
+        Ok(trace)
+    }
+
+    fn tasks(
+        &mut self,
+        plan: &LoweredPlan,
+        workload: Option<&WorkloadPlan>,
+        listed: &Listed,
+        stages: &[Option<u32>],
+    ) -> Result<(), Diagnostics> {
+        let by_name: OrderedMap<&str, usize> =
+            self.module.tensors.iter().enumerate().map(|(at, tensor)| (tensor.name.as_str(), at)).collect();
+        let named: OrderedMap<String, usize> =
+            (0..self.tensors.len()).map(|at| (self.tensors[at].name.clone(), at)).collect();
+        let graph = &listed.graph;
+        let tensor_of = |region: usize| {
+            let name = graph.tensors.get(region)?;
+            by_name.get(name.as_str()).or_else(|| named.get(name)).copied()
+        };
+        let barrier = graph.kernels.iter().position(|kernel| kernel.name == BARRIER_NODE);
+        let is_task = |id: &usize| Some(graph.tasks[*id] as usize) != barrier;
+        let ids: Vec<usize> = (0..graph.tasks.len()).filter(is_task).collect();
+        let mut accesses: Vec<Vec<(usize, bool, Piece)>> = vec![Vec::new(); graph.tasks.len()];
+        for access in &graph.accesses {
+            let region = &access.region;
+            let Some(tensor) = tensor_of(region.tensor.index()) else {
+                return Err(refused("a task reads a value that tasks compute".to_owned())
+                    .note("the tasks of an array are known before it starts")
+                    .help("run the program on `cpu_sim`")
+                    .into());
+            };
+            let rank = self.tensors[tensor].dims.len();
+            let lo = region.lo[..rank].iter().map(|lo| u64::from(*lo)).collect();
+            let len = (0..rank).map(|d| u64::from(region.hi[d].saturating_sub(region.lo[d]))).collect();
+            let of = &mut accesses[access.task as usize];
+            if access.mode != AccessMode::Out {
+                of.push((tensor, false, Piece { lo, len }));
+            } else {
+                of.push((tensor, true, Piece { lo, len }));
+            }
+        }
+        // Of what no task writes, the list leaves out who reads it.
+        self.written = accesses.iter().flatten().filter(|(_, write, _)| *write).map(|(at, ..)| *at).collect();
+        let mut begin = 0usize;
+        let mut next = ids.iter();
+        for row in &listed.table.rows {
+            let TableRow::Task(task) = row else { continue };
+            let words = listed.table.words[begin..task.words_end as usize].to_vec();
+            begin = task.words_end as usize;
+            let Some(id) = next.next() else { break };
+            let (func, process) = match workload {
+                Some(plan) => {
+                    let library = plan.library.as_ref().map(|library| &library.functions);
+                    let func = library.and_then(|functions| functions[task.of as usize]);
+                    (func, stages.get(task.of as usize).copied().flatten())
+                }
+                None => match plan.module.structs[task.of as usize].consumer {
+                    Consumer::Kernel(func) => (Some(func), None),
+                    _ => (None, None),
+                },
+            };
+            let Some(func) = func else {
+                return Err(refused("a task whose kernel is chosen as it starts has no core".to_owned())
+                    .help("give the descriptor one kernel, without tiers")
+                    .into());
+            };
+            let tile = graph.tiles.get(self.tasks.len()).copied();
+            let mut task = Task { func, words, touches: Vec::new(), process, tile };
+            task.touches = self.touches(&task, &accesses[*id])?;
+            self.tasks.push(task);
+        }
+        if self.tasks.is_empty() {
+            return Err(refused("the launch has no task".to_owned()).into());
+        }
+        Ok(())
+    }
+
+    /// The body of a kernel.
+    fn body(&mut self, func: FuncId) -> Result<&Body, Diagnostics> {
+        if !self.bodies.contains_key(&func) {
+            let known = Known { params: &self.params, elems: &self.elems };
+            self.bodies.insert(func, kernel::body(&self.module, func, known)?);
+        }
+        Ok(&self.bodies[&func])
+    }
+
+    /// What a task touches, by the operands of its kernel's body.
+    fn touches(&mut self, task: &Task, accesses: &[(usize, bool, Piece)]) -> Result<Vec<Touch>, Diagnostics> {
+        let operands = self.body(task.func)?.operands.clone();
+        let mut touches = Vec::new();
+        for operand in &operands {
+            let tensor = operand.tensor.index();
+            let of = &self.tensors[tensor];
+            let origin = operand.origin.iter().map(|at| self.eval(at, task));
+            let lo: Option<Vec<u64>> = origin.map(|at| u64::try_from(at?).ok()).collect();
+            let shape = operand.ty.shaped().map(|shaped| shaped.shape.clone()).unwrap_or_default();
+            let len: Option<Vec<u64>> = shape.into_iter().collect();
+            let (Some(lo), Some(len)) = (lo, len) else {
+                return Err(refused(format!("a box of `{}` is not known before the launch", of.name))
+                    .at(of.span, "")
+                    .into());
+            };
+            let region = Piece { lo, len };
+            let does = |write: bool| {
+                accesses
+                    .iter()
+                    .any(|(at, writes, piece)| *at == tensor && *writes == write && piece.overlaps(&region))
+            };
+            let reads = does(false) || !self.written.contains(&tensor);
+            let (read, write) = (operand.reads && reads, operand.writes && does(true));
+            let beyond =
+                region.lo.iter().zip(&region.len).zip(&of.dims).position(|((lo, len), dim)| lo + len > *dim);
+            if let Some(dim) = beyond.filter(|_| read || write) {
+                let message = format!(
+                    "tiles of {} do not divide the {} of dimension {dim} of `{}`",
+                    region.len[dim], of.dims[dim], of.name
+                );
+                return Err(refused(message)
+                    .at(of.span, "")
+                    .note("an object of a fifo is a whole tile")
+                    .help(format!("give it {}", of.dims[dim].next_multiple_of(region.len[dim].max(1))))
+                    .into());
+            }
+            touches.push(Touch { tensor, read, write, region });
+        }
+        Ok(touches)
+    }
+
+    /// A place in a tensor, of a task.
+    fn eval(&self, of: &Affine<Number>, task: &Task) -> Option<i128> {
+        of.terms.iter().try_fold(of.constant, |sum, (number, factor)| {
+            let value = match self.number(*number, task)? {
+                Const::Int(value) => value,
+                _ => return None,
+            };
+            sum.checked_add(value.checked_mul(*factor)?)
+        })
+    }
+
+    /// A number that a body takes, of a task.
+    pub(crate) fn number(&self, number: Number, task: &Task) -> Option<Const> {
+        match number {
+            Number::Field(at) => task.words.get(at as usize).map(|word| Const::Int((*word).into())),
+            Number::Param(id) => self.params.get(id.index()).copied().flatten(),
+            Number::Extent(_) => None,
+        }
+    }
+}
+
+/// A workload in which each process has kernels of its own, by number: tasks tell by theirs which process they are of.
+pub(crate) fn by_process(plan: &WorkloadPlan) -> WorkloadPlan {
+    let mut plan = plan.clone();
+    let Some(library) = &mut plan.library else { return plan };
+    let kernels = &mut plan.module.kernels;
+    for workload in &mut plan.module.workloads {
+        each_process(&mut workload.body, &mut |body| {
+            let mut own: OrderedMap<usize, KernelId> = OrderedMap::new();
+            each_task(body, &mut |task| {
+                task.kernel = *own.entry(task.kernel.index()).or_insert_with(|| {
+                    kernels.push(kernels[task.kernel.index()].clone());
+                    library.functions.push(library.functions[task.kernel.index()]);
+                    KernelId(kernels.len() as u16 - 1)
+                });
+            });
+        });
+    }
+    plan
+}
+
+fn each_process(block: &mut Block, visit: &mut dyn FnMut(&mut Block)) {
+    for node in block {
+        if let NodeKind::Pipeline { processes } = &mut node.kind {
+            processes.iter_mut().for_each(|process| visit(&mut process.body));
+        } else {
+            node.kind.bodies_mut().into_iter().for_each(|body| each_process(body, visit));
+        }
+    }
+}
+
+fn each_task(block: &mut Block, visit: &mut dyn FnMut(&mut workload::Task)) {
+    for node in block {
+        if let NodeKind::Task(task) = &mut node.kind {
+            visit(task);
+        }
+        node.kind.bodies_mut().into_iter().for_each(|body| each_task(body, visit));
+    }
+}
+
+/// Names of the processes of all pipelines.
+fn processes(module: &WorkloadModule) -> Vec<String> {
+    let mut names = Vec::new();
+    for workload in &module.workloads {
+        wsp_ir::workload::each_node(&workload.body, &mut |node| {
+            if let NodeKind::Pipeline { processes } = &node.kind {
+                names.extend(processes.iter().map(|process| process.name.clone()));
+            }
+        });
+    }
+    names
+}
+
+/// The process that calls each kernel.
+fn stages(module: &WorkloadModule, names: &[String]) -> Result<Vec<Option<u32>>, Diagnostic> {
+    let mut stages: Vec<Option<u32>> = vec![None; module.kernels.len()];
+    let mut at = 0u32;
+    let mut fault = None;
+    for workload in &module.workloads {
+        wsp_ir::workload::each_node(&workload.body, &mut |node| {
+            let NodeKind::Pipeline { processes } = &node.kind else { return };
+            for process in processes {
+                for kernel in called(module, &process.body) {
+                    let of = &mut stages[kernel];
+                    if let Some(other) = of.filter(|other| *other != at) {
+                        let name = &module.kernels[kernel].name;
+                        let message = format!(
+                            "kernel `{name}` is called in the processes `{}` and `{}`, which are two cores",
+                            names[other as usize], process.name
+                        );
+                        fault.get_or_insert_with(|| {
+                            refused(message)
+                                .at(process.span, "here again")
+                                .help("write a kernel for each of the processes")
+                        });
+                    }
+                    *of = Some(at);
+                }
+                at += 1;
+            }
+        });
+    }
+    fault.map_or(Ok(stages), Err)
+}
+
+/// Kernels that a block calls, with the workloads in it.
+fn called(module: &WorkloadModule, block: &Block) -> Vec<usize> {
+    let mut found = Vec::new();
+    let mut inner = Vec::new();
+    wsp_ir::workload::each_node(block, &mut |node| match &node.kind {
+        NodeKind::Task(task) => found.push(task.kernel.index()),
+        NodeKind::Call { workload, .. } => inner.push(workload.index()),
+        _ => {}
+    });
+    // A call names an earlier workload, so that this ends.
+    for workload in inner {
+        found.extend(called(module, &module.workloads[workload].body));
+    }
+    found
+}
+
+/// Values of the parameters of the kernels' file.
+fn params(
+    module: &Verified,
+    workload: Option<&WorkloadPlan>,
+    table: &LaunchTable,
+    arrays: &[ArrayForm],
+    values: &[(String, ParamValue)],
+) -> Vec<Option<Const>> {
+    let mut found: Vec<Option<Const>> = Vec::new();
+    for at in 0..module.params.len() {
+        let id = ParamId(at as u32);
+        let param = &module.params[at];
+        let is_this = |name: &str| module.user_names(id).any(|known| known == name);
+        let given = values.iter().rev().find(|(name, _)| is_this(name)).map(|(_, value)| *value);
+        let listed = match workload {
+            Some(plan) => {
+                let at = plan.module.params.iter().position(|own| own.name == param.name);
+                at.and_then(|at| table.params.get(at).copied().flatten())
+            }
+            None => table.params.get(at).copied().flatten(),
+        };
+        let of_array = || match &param.source {
+            ParamSource::Shape { of: ShapeOwner::Tensor(tensor), dim } => {
+                let name = name_of(module, *tensor);
+                let array = arrays.iter().find(|array| array.name == name)?;
+                array.shape.get(*dim as usize).map(|extent| Const::Int((*extent).into()))
+            }
+            _ => None,
+        };
+        let of_any = || shape_of(module, id, arrays);
+        let folded = || match &param.source {
+            ParamSource::Set { default: value } | ParamSource::Derived(value) => {
+                match fold(module, Known { params: &found, elems: &[] }, value).kind {
+                    ExprKind::Const(value) => Some(value),
+                    _ => None,
+                }
+            }
+            _ => None,
+        };
+        let value = given.or(listed).or_else(of_array).or_else(of_any).or_else(folded);
+        found.push(value);
+    }
+    found
+}
+
+/// An extent that another array than the first one names it for has.
+fn shape_of(module: &Verified, id: ParamId, arrays: &[ArrayForm]) -> Option<Const> {
+    if !matches!(module.params[id.index()].source, ParamSource::Shape { .. }) {
+        return None;
+    }
+    module.tensors.iter().enumerate().find_map(|(at, tensor)| {
+        let is_this = |dim: &Dim| matches!(dim, Dim::Expr(e) if e.kind == ExprKind::Param(id));
+        let dim = tensor.dims.iter().position(is_this)?;
+        let name = name_of(module, TensorId(at as u32));
+        let array = arrays.iter().find(|array| array.name == name)?;
+        array.shape.get(dim).map(|extent| Const::Int((*extent).into()))
+    })
+}
+
+/// Element types of tensors: those of the source, those of arrays, and `f32` of outputs.
+fn elems(plan: &LoweredPlan, arrays: &[ArrayForm]) -> Vec<Option<DType>> {
+    let module = &plan.module;
+    let of = |(at, tensor): (usize, &wsp_ir::Tensor)| match tensor.elem {
+        Elem::Fixed(elem) => Some(elem),
+        Elem::Of(of) if of.index() != at => None,
+        Elem::Of(_) => {
+            let used = plan.tensors[at];
+            let is_output = tensor.storage == Storage::Launch && used.written;
+            let name = name_of(module, TensorId(at as u32));
+            let array = arrays.iter().find(|array| array.name == name);
+            array.map(|array| array.elem).or(is_output.then_some(DType::F32))
+        }
+    };
+    let mut elems: Vec<Option<DType>> = module.tensors.iter().enumerate().map(of).collect();
+    for at in 0..elems.len() {
+        if let Elem::Of(of) = module.tensors[at].elem {
+            elems[at] = elems[of.index()];
+        }
+    }
+    elems
+}
+
+fn tensors(
+    module: &Verified,
+    plan: &LoweredPlan,
+    params: &[Option<Const>],
+    elems: &[Option<DType>],
+    arrays: &[ArrayForm],
+) -> Result<Vec<TensorInfo>, Diagnostic> {
+    let mut all = Vec::new();
+    for (at, tensor) in module.tensors.iter().enumerate() {
+        let name = name_of(module, TensorId(at as u32));
+        let array = arrays.iter().find(|array| array.name == name && tensor.storage == Storage::Launch);
+        let used = plan.tensors[at].read || plan.tensors[at].written;
+        let extent = |dim: &Dim| match dim {
+            Dim::Expr(e) => match fold(module, Known { params, elems }, e).kind {
+                ExprKind::Const(Const::Int(n)) => u64::try_from(n).ok(),
+                _ => None,
+            },
+            _ => None,
+        };
+        let dims: Option<Vec<u64>> = match array {
+            Some(array) => Some(array.shape.clone()),
+            None => tensor.dims.iter().map(extent).collect(),
+        };
+        let plain = matches!(tensor.storage, Storage::Launch | Storage::Temporary);
+        let dims = match dims {
+            Some(dims) if plain => dims,
+            _ if !used => Vec::new(),
+            _ => {
+                return Err(refused(format!("the extents of `{name}` are not known before the launch"))
+                    .at(tensor.span, "")
+                    .note("caches in pages, workspaces and ragged tensors have no form on an array")
+                    .help(
+                        "give the array, or the parameters of its extents, or run the program on `cpu_sim`",
+                    ));
+            }
+        };
+        all.push(TensorInfo {
+            name,
+            dims,
+            dtype: elems[at].unwrap_or(DType::F32),
+            host: tensor.storage == Storage::Launch,
+            span: tensor.span,
+        });
+    }
+    Ok(all)
+}
+
+/// The arrays that a launch takes beside these, with extents that follow from the values.
+///
+/// # Errors
+/// An extent that no value tells.
+pub(crate) fn forms(
+    plan: &LoweredPlan,
+    given: &[ArrayForm],
+    values: &[(String, ParamValue)],
+) -> Result<Vec<ArrayForm>, Diagnostics> {
+    let module = into_verified(plan.module.clone())?;
+    let params = params(&module, None, &LaunchTable::default(), given, values);
+    let known = Known { params: &params, elems: &[] };
+    let mut forms = Vec::new();
+    for (at, tensor) in module.tensors.iter().enumerate() {
+        let id = TensorId(at as u32);
+        let extent = |dim: &Dim| match dim {
+            Dim::Expr(e) => match fold(&module, known, e).kind {
+                ExprKind::Const(Const::Int(n)) => u64::try_from(n).ok(),
+                _ => None,
+            },
+            _ => None,
+        };
+        let name = name_of(&module, id);
+        let is_given = given.iter().any(|form| form.name == name);
+        if tensor.storage != Storage::Launch || !plan.tensors[at].read || plan.tensors[at].written || is_given
+        {
+            continue;
+        }
+        let elem = match tensor.elem {
+            Elem::Fixed(elem) => elem,
+            Elem::Of(_) => DType::F32,
+        };
+        match tensor.dims.iter().map(extent).collect() {
+            Some(shape) => forms.push(ArrayForm { name, elem, shape }),
+            None => {
+                return Err(refused(format!("the extents of `{name}` are not known"))
+                    .at(tensor.span, "")
+                    .help("give them with `--set NAME=VALUE`, or the array")
+                    .into());
+            }
+        }
+    }
+    Ok(forms)
+}

@@ -1,0 +1,142 @@
+//! The examples, each beside what `f64` gives.
+
+use super::{args, array, numbers, plan, run, text};
+use wsp_memory::Array;
+
+/// The workload and the kernels of an example.
+macro_rules! example {
+    ($name:literal, $target:expr) => {
+        plan(
+            include_str!(concat!("../../../../../examples/aie/", $name, ".wsp")),
+            include_str!(concat!("../../../../../examples/aie/", $name, ".pto")),
+            $target,
+        )
+    };
+}
+
+/// Whether numbers are what `f64` gives, up to what `f32` loses over sums of a few hundred.
+fn close(found: &Array, wanted: &[f64]) {
+    let found = numbers(found);
+    assert_eq!(found.len(), wanted.len());
+    for (at, (found, wanted)) in found.iter().zip(wanted).enumerate() {
+        assert!((found - wanted).abs() <= 2e-5 * (1.0 + wanted.abs()), "element {at}: {found}, {wanted}");
+    }
+}
+
+/// `a · b` of matrices with so many rows, columns and so deep.
+fn product(a: &[f64], b: &[f64], (rows, cols, depth): (usize, usize, usize)) -> Vec<f64> {
+    let at = |i: usize| (0..depth).map(|k| a[i / cols * depth + k] * b[k * cols + i % cols]).sum();
+    (0..rows * cols).map(at).collect()
+}
+
+#[test]
+fn a_vector_is_scaled_on_all_cores_of_both_arrays() {
+    for (target, cores) in [("xdna1", 16), ("xdna2", 32)] {
+        let x = array(&[65536], 1);
+        let plan = example!("scale", target);
+        let args = args(&[("x", &x)], &[]);
+        let text = text(&plan, args.clone());
+        assert_eq!(text.matches("aie.core").count(), cores, "{text}");
+        let outcome = run(&plan, args).expect("it runs");
+        close(&outcome.outputs["y"], &numbers(&x).iter().map(|x| 3.0 * x).collect::<Vec<_>>());
+        assert_eq!(outcome.stats.tasks, 64);
+    }
+}
+
+#[test]
+fn a_product_of_matrices_on_one_core_and_on_many() {
+    for (m, n, k, cores) in [(32, 32, 128, 1), (128, 128, 64, 16), (128, 256, 64, 32)] {
+        let (a, b) = (array(&[m, k], 1), array(&[k, n], 2));
+        let plan = example!("gemm", "xdna2");
+        let args = args(&[("a", &a), ("b", &b)], &[]);
+        assert_eq!(text(&plan, args.clone()).matches("aie.core").count(), cores, "{m} {n} {k}");
+        let outcome = run(&plan, args).expect("it runs");
+        let size = (m as usize, n as usize, k as usize);
+        close(&outcome.outputs["c"], &product(&numbers(&a), &numbers(&b), size));
+    }
+}
+
+#[test]
+fn four_cores_share_the_depth_of_a_product_and_a_fifth_adds_up() {
+    let (a, b) = (array(&[64, 128], 1), array(&[128, 64], 2));
+    let plan = example!("gemm_split", "xdna2");
+    let outcome = run(&plan, args(&[("a", &a), ("b", &b)], &[])).expect("it runs");
+    close(&outcome.outputs["c"], &product(&numbers(&a), &numbers(&b), (64, 64, 128)));
+}
+
+#[test]
+fn rows_are_normalised_with_one_gain_for_all_cores() {
+    let (rows, cols) = (256, 64);
+    let (x, gain) = (array(&[rows, cols], 1), array(&[cols], 2));
+    let outcome =
+        run(&example!("rmsnorm", "xdna2"), args(&[("x", &x), ("gain", &gain)], &[])).expect("it runs");
+    let (x, gain) = (numbers(&x), numbers(&gain));
+    let wanted: Vec<f64> = x
+        .chunks(cols as usize)
+        .flat_map(|row| {
+            let mean = row.iter().map(|x| x * x).sum::<f64>() / cols as f64;
+            row.iter().zip(&gain).map(move |(x, gain)| x / (mean + 1e-5).sqrt() * gain).collect::<Vec<_>>()
+        })
+        .collect();
+    close(&outcome.outputs["y"], &wanted);
+}
+
+#[test]
+fn three_processes_take_a_softmax() {
+    let plan = plan(
+        include_str!("../../../../../examples/pipelines/softmax.wsp"),
+        include_str!("../../../../../examples/pipelines/softmax.pto"),
+        "xdna2",
+    );
+    let x = array(&[96, 64], 3);
+    let outcome = run(&plan, args(&[("x", &x)], &[])).expect("it runs");
+    let wanted: Vec<f64> = numbers(&x)
+        .chunks(64)
+        .flat_map(|row| {
+            let sum: f64 = row.iter().map(|x| x.exp()).sum();
+            row.iter().map(move |x| x.exp() / sum).collect::<Vec<_>>()
+        })
+        .collect();
+    close(&outcome.outputs["y"], &wanted);
+}
+
+#[test]
+fn two_layers_are_a_pipeline_whose_cores_keep_their_weights() {
+    let (x, up, down) = (array(&[64, 32], 1), array(&[32, 48], 2), array(&[48, 16], 3));
+    let arrays = [("x", &x), ("w_up", &up), ("w_down", &down)];
+    let outcome = run(&example!("mlp", "xdna2"), args(&arrays, &[])).expect("it runs");
+    let hidden: Vec<f64> =
+        product(&numbers(&x), &numbers(&up), (64, 48, 32)).iter().map(|x| x.max(0.0)).collect();
+    close(&outcome.outputs["y"], &product(&hidden, &numbers(&down), (64, 16, 48)));
+}
+
+#[test]
+fn weights_go_once_to_all_cores() {
+    let (x, w) = (array(&[256, 32], 1), array(&[32, 32], 2));
+    let plan = example!("linear", "xdna2");
+    let args = args(&[("x", &x), ("w", &w)], &[]);
+    let of_weights = text(&plan, args.clone()).lines().filter(|line| line.contains("metadata = @w_")).count();
+    assert_eq!(of_weights, 1);
+    let outcome = run(&plan, args).expect("it runs");
+    close(&outcome.outputs["y"], &product(&numbers(&x), &numbers(&w), (256, 32, 32)));
+}
+
+#[test]
+fn one_query_attends_to_as_many_tokens_as_a_launch_says() {
+    let plan = example!("decode", "xdna2");
+    for tokens in [1usize, 200, 1000] {
+        let room = tokens.next_multiple_of(32) as u64;
+        let (q, k, v) = (array(&[1, 64], 1), array(&[room, 64], 2), array(&[room, 64], 3));
+        let arrays = [("q", &q), ("keys", &k), ("values", &v)];
+        let given = args(&arrays, &[("tokens", tokens as i64)]);
+        let outcome = run(&plan, given).expect("it runs");
+        let (q, k, v) = (numbers(&q), numbers(&k), numbers(&v));
+        let scores: Vec<f64> =
+            (0..tokens).map(|t| (0.125 * (0..64).map(|d| q[d] * k[64 * t + d]).sum::<f64>()).exp()).collect();
+        let sum: f64 = scores.iter().sum();
+        let wanted: Vec<f64> = (0..64)
+            .map(|d| scores.iter().enumerate().map(|(t, score)| score * v[64 * t + d]).sum::<f64>() / sum)
+            .collect();
+        close(&outcome.outputs["o"], &wanted);
+    }
+}

@@ -1,0 +1,93 @@
+//! Programs as designs: what the examples compute on an array, and what has no form there.
+
+mod examples;
+mod refused;
+
+use std::sync::Arc;
+use wsp_aie::lower::Listed;
+use wsp_aie::{AieBackend, Lister};
+use wsp_backend::{
+    Args, Backend as _, Detail, EmitOptions, GraphListing, GraphOptions, Outcome, RunError, RunOptions,
+};
+use wsp_cpu::CpuSimBackend;
+use wsp_diag::{Diagnostics, SourceMap};
+use wsp_memory::Array;
+use wsp_plan::target::Target;
+use wsp_plan::workload::WorkloadPlan;
+use wsp_plan::{CompileOptions, ParamValue, PlanSource};
+
+/// Lists launches by the simulation.
+struct Simulated;
+
+impl Lister for Simulated {
+    fn listed(&self, plan: &PlanSource, args: &Args) -> Result<Listed, Diagnostics> {
+        let program = CpuSimBackend::default().compile(plan)?;
+        let detail = Detail { accesses: true, ..Detail::default() };
+        let graph = program.graph(args, &GraphOptions { detail, ..GraphOptions::default() });
+        let table = program.table(args, &RunOptions::default());
+        Ok(Listed {
+            graph: graph.map_err(RunError::into_diagnostics)?,
+            table: table.map_err(RunError::into_diagnostics)?,
+        })
+    }
+
+    fn graph(
+        &self,
+        plan: &PlanSource,
+        args: &Args,
+        options: &GraphOptions,
+    ) -> Result<GraphListing, RunError> {
+        CpuSimBackend::default().compile(plan).map_err(RunError::Refused)?.graph(args, options)
+    }
+}
+
+fn backend() -> AieBackend {
+    AieBackend { lister: Arc::new(Simulated) }
+}
+
+/// A workload over the kernels of a file, for a target.
+fn plan(workload: &str, kernels: &str, target: &str) -> PlanSource {
+    let mut sources = SourceMap::default();
+    let (module, found) = wsp_ir::workload::text::parse("test.wsp", workload, &mut sources);
+    let module = module.unwrap_or_else(|| panic!("{found:?}"));
+    let (library, found) = wsp_lang::compile("test.pto", kernels, &mut sources);
+    let library = library.unwrap_or_else(|| panic!("{found:?}"));
+    let target = Target::named(target).expect("it is in the table");
+    let options = CompileOptions { target, ..CompileOptions::default() };
+    WorkloadPlan::new(module, Some(&library), &options).unwrap_or_else(|found| panic!("{found}")).into()
+}
+
+/// An array of numbers that follow from its name's place.
+fn array(shape: &[u64], seed: u32) -> Array {
+    let count = shape.iter().product::<u64>() as u32;
+    let elements: Vec<f32> =
+        (0..count).map(|i| ((i * 7919 + seed * 104_729) % 2003) as f32 / 1001.5 - 1.0).collect();
+    Array::of(shape, &elements).expect("it is small")
+}
+
+fn args(arrays: &[(&str, &Array)], values: &[(&str, i64)]) -> Args {
+    let mut args = Args::new();
+    for (name, array) in arrays {
+        args = args.with(*name, (*array).clone());
+    }
+    for (name, value) in values {
+        args.values.push(((*name).to_owned(), ParamValue::Int((*value).into())));
+    }
+    args
+}
+
+fn run(plan: &PlanSource, args: Args) -> Result<Outcome, RunError> {
+    backend().compile(plan).map_err(RunError::Refused)?.execute(args, RunOptions::default())
+}
+
+/// The numbers of an array.
+fn numbers(array: &Array) -> Vec<f64> {
+    array.as_slice::<f32>().expect("it has floats").iter().map(|x| f64::from(*x)).collect()
+}
+
+/// The text of the design of a launch.
+fn text(plan: &PlanSource, args: Args) -> String {
+    let options = EmitOptions { launch: args, ..EmitOptions::default() };
+    let emitted = backend().emit(plan, &options).unwrap_or_else(|found| panic!("{found}"));
+    String::from_utf8(emitted.package.files[0].1.clone()).expect("it is text")
+}
