@@ -37,8 +37,15 @@ def source_of(cell: Cell) -> str:
 
 
 def script_of(notebook: Path) -> str:
-    """The code of all cells."""
-    return "\n\n".join(source_of(cell) for cell in code_cells(notebook)) + "\n"
+    """The code of all cells, which prints the values that cells end with."""
+    parts = []
+    for source in map(source_of, code_cells(notebook)):
+        last = ast.parse(source).body[-1]
+        if isinstance(last, ast.Expr) and not isinstance(last.value, ast.Call):
+            source = "".join(source.splitlines(keepends=True)[: last.lineno - 1])
+            source += f"print({ast.unparse(last.value)})"
+        parts.append(source)
+    return "\n\n".join(parts) + "\n"
 
 
 def shown(outputs: list[Any]) -> str:

@@ -52,15 +52,25 @@ fn text(project: &Project) -> Result<String> {
     let machines = MACHINES.iter().flat_map(|machine| ["--filter-platform", machine]);
     let metadata = project.metadata(&machines.collect::<Vec<_>>())?;
     let mut text = HEAD.to_owned();
-    let mut texts: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    let (mut texts, mut silent) = (BTreeMap::<String, Vec<&str>>::new(), BTreeSet::new());
     for package in held(&metadata)? {
         let word = |name: &str| package[name].as_str().unwrap_or("-");
         let cells = [word("name"), word("version"), word("license"), word("repository")];
         writeln!(text, "| {} |", cells.join(" | "))?;
-        for licence in licences(Path::new(word("manifest_path")).with_file_name("").as_path())? {
-            texts.entry(licence).or_default().push(word("name"));
+        let licences = licences(&Path::new(word("manifest_path")).with_file_name(""))?;
+        if licences.is_empty() {
+            silent.insert(word("name"));
+        }
+        for licence in licences {
+            let names = texts.entry(licence).or_default();
+            // Of two versions the text is most often one.
+            if names.last() != Some(&word("name")) {
+                names.push(word("name"));
+            }
         }
     }
+    let silent: Vec<&str> = silent.into_iter().collect();
+    writeln!(text, "\nPackages without a text of their own: {}.", silent.join(", "))?;
     let mut texts: Vec<(String, Vec<&str>)> = texts.into_iter().collect();
     texts.sort_by(|a, b| a.1.cmp(&b.1).then_with(|| a.0.cmp(&b.0)));
     for (licence, names) in texts {

@@ -63,16 +63,13 @@ pub(super) fn program(dist: &Dist<'_>, machine: Machine) -> Result<Outcome> {
     anyhow::ensure!(succeeds(&mut tar)?, "{} cannot be unpacked", archive.display());
     copied(dist.project.root(), &[DECODE], &folder)?;
     let wsp = folder.join("wsp");
-    let mut command = match runner {
-        // Found before the variables are gone.
-        Some(emulator) => {
-            let mut command = Command::new(emulator);
-            command.arg(&wsp);
-            command
-        }
-        None => Command::new(&wsp),
-    };
-    command.args(["run", "decode_attention.pto"]).env_clear().current_dir(&folder).stdin(Stdio::null());
+    let mut command = Command::new(runner.map_or(wsp.as_path(), Path::new));
+    command.env_clear().current_dir(&folder).stdin(Stdio::null());
+    if runner.is_some() {
+        // The emulator is found by name.
+        command.arg(&wsp).envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
+    }
+    command.args(["run", "decode_attention.pto"]);
     let output = command.output().with_context(|| format!("{command:?}"))?;
     let told = String::from_utf8_lossy(&output.stdout);
     print!("{told}{}", String::from_utf8_lossy(&output.stderr));
