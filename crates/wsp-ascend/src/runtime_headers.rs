@@ -35,6 +35,7 @@ pub const HOST_RUN: Headers = Headers(&[
     "pto/wsp/backend/npu/domain_handshake.hpp",
     "pto/wsp/backend/npu/cross_plan.hpp",
     "pto/wsp/backend/npu/executor_text.hpp",
+    "pto/wsp/backend/npu/host_tasks.hpp",
     "pto/wsp/backend/npu/host_run.hpp",
     "pto/wsp/backend/npu/host_side.hpp",
     "pto/rt/backend/npu/host_run.hpp",

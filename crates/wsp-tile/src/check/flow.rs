@@ -58,13 +58,6 @@ pub(crate) struct Found {
 /// wait. Then by flag that is set, what the waiter will know; nothing of one that is clear. The last row has the flags that are set.
 type State = Rows;
 
-/// What is known when a round of each loop begins, by the loop and the rounds of those around it: in even rounds and, where the loop has two
-/// addresses, in odd ones.
-///
-/// Synchronisations that are taken away leave less known at every step. So an analysis without some of those that it was of begins its loops with
-/// it, and comes to the same.
-pub(crate) type Known = OrderedMap<(LoopId, u64), (State, Option<State>)>;
-
 struct Flow<'a> {
     /// What stands between the nodes of the program.
     added: &'a Added,
@@ -79,38 +72,25 @@ struct Flow<'a> {
     /// Whether the first fault is enough.
     first: bool,
     parity: OrderedMap<LoopId, bool>,
-    /// What an analysis with more synchronisations came to, and what this one comes to.
-    before: &'a Known,
-    known: Known,
     found: Found,
 }
 
 /// Runs the analysis. `sites` are those of the program, or of one with the same instructions.
 pub(crate) fn analyse(program: &TileProgram, added: &Added, sites: &Sites, memories: &Memories) -> Found {
-    found((program, added), sites, memories, None).0
+    found((program, added), sites, memories, false)
 }
 
-/// The first fault that the analysis comes to; of several at one step, any. `before` is what one with more synchronisations came to, for the same
-/// `sites`, or nothing; without a fault this one's is given.
+/// The first fault that the analysis comes to; of several at one step, any.
 pub(crate) fn first_fault(
     program: &TileProgram,
     added: &Added,
     sites: &Sites,
     memories: &Memories,
-    before: &Known,
-) -> Result<Known, Fault> {
-    let (mut found, known) = found((program, added), sites, memories, Some(before));
-    found.faults.pop_first().map_or(Ok(known), Err)
+) -> Option<Fault> {
+    found((program, added), sites, memories, true).faults.pop_first()
 }
 
-fn found(
-    (program, added): (&TileProgram, &Added),
-    sites: &Sites,
-    memories: &Memories,
-    before: Option<&Known>,
-) -> (Found, Known) {
-    let (first, none) = (before.is_some(), Known::new());
-    let before = before.unwrap_or(&none);
+fn found((program, added): (&TileProgram, &Added), sites: &Sites, memories: &Memories, first: bool) -> Found {
     let (flags, units) = (sites.flags(), memories.units.len());
     let end = sites.all().len() + flags;
     let mut own = Rows::none(units, end);
@@ -118,15 +98,14 @@ fn found(
     let core = memories.core_of(memories.scalar).collect();
     let busy = (!first).then(|| Rows::none(flags, flags));
     let (parity, found) = (OrderedMap::new(), Found { busy, ..Found::default() });
-    let known = Known::new();
-    let mut flow = Flow { added, next: 0, sites, memories, own, core, first, parity, before, known, found };
+    let mut flow = Flow { added, next: 0, sites, memories, own, core, first, parity, found };
     let mut state = Rows::none(units + flags + 1, end);
     (0..units).for_each(|unit| state.fill(unit, end));
     flow.block(&program.body, &mut state);
     for at in state.numbers(flow.set_row()) {
         flow.found.faults.insert(Fault::LeftSet(sites.flag(at)));
     }
-    (flow.found, flow.known)
+    flow.found
 }
 
 impl Flow<'_> {
@@ -178,24 +157,16 @@ impl Flow<'_> {
     /// Any number of rounds. The state only loses knowledge from one pass to the next, so this ends.
     fn rounds(&mut self, inner: &Loop, state: &mut State) {
         let first = self.next;
-        let key = (inner.id, self.parity.values().fold(1, |bits, odd| bits * 2 + u64::from(*odd)));
-        let mut odd: Option<State> = None;
-        if let Some((even, other)) = self.before.get(&key) {
-            let _ = state.keep(even);
-            odd.clone_from(other);
-        }
         if !self.sites.turns(inner.id) {
             loop {
                 let mut after = state.clone();
                 self.round(inner, first, &mut after);
-                if self.is_done() {
+                if !self.join(state, &after) || self.is_done() {
                     return;
-                }
-                if !self.join(state, &after) {
-                    return self.note(key, state, None);
                 }
             }
         }
+        let mut odd: Option<State> = None;
         loop {
             self.parity.insert(inner.id, false);
             let mut after = state.clone();
@@ -215,15 +186,7 @@ impl Flow<'_> {
         }
         self.parity.remove(&inner.id);
         if let Some(odd) = odd {
-            self.note(key, state, Some(&odd));
             let _ = self.join(state, &odd);
-        }
-    }
-
-    /// Keeps what is known when a round of a loop begins, where that is asked for.
-    fn note(&mut self, key: (LoopId, u64), even: &State, odd: Option<&State>) {
-        if self.first {
-            self.known.insert(key, (even.clone(), odd.cloned()));
         }
     }
 

@@ -14,7 +14,7 @@
 mod edges;
 mod numbers;
 
-use crate::check::flow::{Fault, Found, Known, analyse, first_fault};
+use crate::check::flow::{Fault, Found, analyse, first_fault};
 use crate::check::sites::Sites;
 use crate::{LoopId, Memories, TileProgram, check, codes};
 use edges::{Edge, Path, added, paths, with};
@@ -92,11 +92,10 @@ impl Orderer<'_> {
         (analyse(self.program, &added, &sites, self.memories), sites)
     }
 
-    /// What is left without order by those of the edges that are kept, or an event that they use wrongly; else what the analysis came to.
-    fn fault(&self, sites: &Sites, kept: &[usize], before: &Known) -> Result<Known, Fault> {
-        let edges: Vec<Edge> = kept.iter().map(|at| self.edges[*at]).collect();
-        let added = added(&edges, &|at| own(kept[at]));
-        first_fault(self.program, &added, sites, self.memories, before)
+    /// What these edges leave without order, or an event that they use wrongly.
+    fn fault(&self, edges: &[Edge]) -> Option<Fault> {
+        let added = added(edges, &own);
+        first_fault(self.program, &added, &self.sites.with_events_of(&added, self.memories), self.memories)
     }
 
     /// Adds edges until all is ordered.
@@ -278,57 +277,43 @@ impl Orderer<'_> {
             let reach = edge.before.abs_diff(edge.after);
             (edge.barrier, edge.back.is_none(), usize::MAX - reach, *edge)
         });
-        // Events keep their numbers when others are gone.
-        let sites = self.sites.with_events_of(&added(&self.edges, &own), self.memories);
-        let mut kept: Vec<usize> = (0..self.edges.len()).collect();
-        let mut known = self.fault(&sites, &kept, &Known::new()).unwrap_or_default();
         // What tells only of the wait of another edge is not needed when that one is gone. What orders two instructions without the help of
         // others stays needed.
         let mut needed = OrderedSet::new();
         loop {
-            let before = kept.len();
-            for edge in kept.clone() {
-                if kept.contains(&edge)
-                    && let Some(fewer) = self.without(edge, (&sites, &kept), &mut known, &mut needed)
+            let before = self.edges.len();
+            for edge in self.edges.clone() {
+                if self.edges.contains(&edge)
+                    && let Some(fewer) = self.without(edge, &mut needed)
                 {
-                    kept = fewer;
+                    self.edges = fewer;
                 }
             }
-            if kept.len() == before {
-                break;
+            if self.edges.len() == before {
+                return;
             }
         }
-        self.edges = kept.into_iter().map(|at| self.edges[at]).collect();
     }
 
     /// The edges without one, and without those that are used wrongly then, if they order as much. Two edges may be there only to tell of each
-    /// other's waits: one of them alone cannot go. `known` is what the analysis came to with those that are kept.
-    fn without(
-        &self,
-        edge: usize,
-        (sites, kept): (&Sites, &[usize]),
-        known: &mut Known,
-        needed: &mut OrderedSet<usize>,
-    ) -> Option<Vec<usize>> {
-        let mut fewer = kept.to_vec();
+    /// other's waits: one of them alone cannot go.
+    fn without(&self, edge: Edge, needed: &mut OrderedSet<Edge>) -> Option<Vec<Edge>> {
+        let mut fewer = self.edges.clone();
         let mut gone = edge;
         loop {
             if needed.contains(&gone) {
                 return None;
             }
-            fewer.retain(|other| *other != gone);
-            match self.fault(sites, &fewer, known) {
-                Ok(less) => {
-                    *known = less;
-                    return Some(fewer);
-                }
-                Err(Fault::Race(..)) => {
+            fewer.remove(fewer.iter().position(|other| *other == gone).expect("it is an edge"));
+            match self.fault(&fewer) {
+                None => return Some(fewer),
+                Some(Fault::Race(..)) => {
                     if gone == edge {
                         needed.insert(edge);
                     }
                     return None;
                 }
-                Err(fault) => gone = fault.flag()?.2 as usize / 2,
+                Some(fault) => gone = fewer[fault.flag()?.2 as usize / 2],
             }
         }
     }

@@ -18,6 +18,7 @@
 
 #include "domain_handshake.hpp"
 #include "executor_text.hpp"
+#include "host_tasks.hpp"
 #include "pto/host/fault.hpp"
 
 namespace pto::wsp::backend::npu {
@@ -26,32 +27,6 @@ namespace pto::wsp::backend::npu {
 using Orchestrate = bool (*)(void* program, TaskSink& sink);
 // Runs a kernel. A fault is thrown as pto::host::Fault.
 using Dispatch = void (*)(std::uint16_t kernel, const std::int64_t* args);
-
-// How a run and the tasks that the host runs itself wait for each other.
-class HostTurns {
-public:
-    virtual ~HostTurns() = default;
-    // A task is complete, or the next one waits: others go on. False when the run has ended early.
-    virtual bool pause(bool waits) = 0;
-    // A task has failed.
-    virtual void failed(const std::string& text, std::uint16_t kernel, std::uint64_t ordinal) = 0;
-};
-
-// Tasks that the host runs itself, beside those of cores.
-class HostTasks {
-public:
-    virtual ~HostTasks() = default;
-    // Runs them, one after the other, on the thread that calls it.
-    virtual void run(HostTurns& turns) = 0;
-    // Whether the tasks of a kernel are among them.
-    virtual bool runs(std::uint16_t kernel) const = 0;
-    // Whether what the next one waits for is complete.
-    virtual bool has_work() const = 0;
-    // Whether the tasks of the host that an ordinal of cores waits for are complete.
-    virtual bool may_start(std::uint64_t ordinal) const = 0;
-    // A task of a core is complete.
-    virtual void completed(std::uint64_t ordinal) = 0;
-};
 
 // How to run. The run makes the memory of the heap, and what `heap` and `pause` of the executor are.
 struct HostConfig {
