@@ -113,7 +113,7 @@ class _Batch:
     def _program(self, schedule: str | None) -> Program:
         program = self._programs.get(schedule)
         if program is None:
-            given = {"kv_layout": self._layout, "num_threads": self._threads}
+            given: dict[str, Any] = {"kv_layout": self._layout, "num_threads": self._threads}
             if schedule is not None:
                 given["schedule"] = schedule
             path = os.path.join(_FOLDER, self._FILE)
