@@ -2,8 +2,8 @@
 
 Three ways to do the same trivial work, 16 floats incremented per task: a compiled kernel, a Python kernel
 (one call of Python per task), and a Python loop over NumPy slices without any runtime. Then the overhead of a
-prepared call, and the time to compile for a hundred and for ten million tasks. Times are the best of the
-repetitions.
+call and of a prepared call, what a Python kernel costs per task on several threads, and the time to compile
+for a hundred and for ten million tasks. Times are the best of the repetitions.
 """
 
 from __future__ import annotations
@@ -91,6 +91,34 @@ def prepared_call(repetitions: int) -> dict[str, float]:
     return {"no task": per_call(0), "one task": per_call(1)}
 
 
+def call(repetitions: int) -> dict[str, float]:
+    """Microseconds of `execute` of one task, and of eight on all threads."""
+    x = np.zeros((64, 16), np.float32)
+    program = compiled.compile()
+
+    def per_call(n: int) -> float:
+        calls = 200
+
+        def run() -> None:
+            for _ in range(calls):
+                program.execute(n=n, X=x)
+
+        return best(run, repetitions) / calls * 1e6
+
+    return {"one task": per_call(1), "eight tasks": per_call(8)}
+
+
+def python_kernel_cost(n: int, repetitions: int) -> dict[str, float]:
+    """Microseconds per task of a Python kernel, by threads."""
+    x = np.zeros((64, 16), np.float32)
+    found = {}
+    for threads in (1, 2, 4):
+        program = called.compile(num_threads=threads)
+        seconds = best(lambda program=program: program.execute(n=n, X=x), repetitions)
+        found[f"{threads} threads"] = seconds / n * 1e6
+    return found
+
+
 def main(n: int = 100_000, repetitions: int = 5) -> None:
     """Prints the table."""
     rates = task_rates(n, repetitions)
@@ -98,6 +126,12 @@ def main(n: int = 100_000, repetitions: int = 5) -> None:
     print(f"{n} trivial tasks       tasks/ms   of python kernel")
     for name, rate in rates.items():
         print(f"  {name:28} {rate:10.1f}   {rate / python:8.1f}x")
+    print("call")
+    for name, microseconds in call(repetitions).items():
+        print(f"  {name:28} {microseconds:10.2f} µs")
+    print("python kernel, per task")
+    for name, microseconds in python_kernel_cost(n // 4 or 1, repetitions).items():
+        print(f"  {name:28} {microseconds:10.2f} µs")
     print("prepared call")
     for name, microseconds in prepared_call(repetitions).items():
         print(f"  {name:28} {microseconds:10.2f} µs")

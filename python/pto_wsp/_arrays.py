@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -53,8 +54,10 @@ def to_numpy(array: KernelArray) -> Any:
     Elements of bf16 and the 8-bit floats have the type of ``ml_dtypes`` where it is installed, else they are
     ``uint16`` and ``uint8``: their bits. Raises ``ImportError`` without NumPy.
     """
-    import numpy
-
+    # Called for every task: an `import` takes longer.
+    numpy: Any = sys.modules.get("numpy")
+    if numpy is None:
+        import numpy
     seen = numpy.asarray(array)
     if seen.dtype.kind != "V":
         return seen

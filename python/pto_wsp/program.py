@@ -144,7 +144,7 @@ class Program:
 
     # Running.
 
-    def execute(self, /, *unnamed: Any, timeout: float | None = None, **named: Any) -> Stats:
+    def execute(self, /, *unnamed: Any, timeout: float | Any | None = None, **named: Any) -> Stats:
         """Runs the program on arrays, tables and sizes by name, and waits for its end.
 
         Sizes that are not given follow from the shapes of arrays. A run that takes more than `timeout`
@@ -158,7 +158,7 @@ class Program:
             figures = self._core.execute(given, self._run_options, seconds)
         return self._ended(figures)
 
-    def execute_async(self, /, *unnamed: Any, timeout: float | None = None, **named: Any) -> Run:
+    def execute_async(self, /, *unnamed: Any, timeout: float | Any | None = None, **named: Any) -> Run:
         """Starts a run on a thread of its own; arrays must not be touched until it has ended. `timeout` is
         that of `execute`.
         """

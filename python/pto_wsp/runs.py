@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from ._raise import PlacedAtCaller, argument_error, only_by_name
+from .errors import WspError
 from .expr import describe
 from .results import Stats
 from .spans import caller_span
@@ -254,11 +255,12 @@ class Run:
 class BoundProgram:
     """A program with its arrays, checked once: calling it runs it."""
 
-    __slots__ = ("__call__", "_core", "_program")
+    __slots__ = ("__call__", "_core", "_program", "_told")
 
     def __init__(self, program: Program, core: Any) -> None:
         self._program = program
         self._core = core
+        self._told: Stats | None = None
         self.__call__ = core.__call__
 
     def run(self) -> None:
@@ -274,7 +276,13 @@ class BoundProgram:
     @property
     def stats(self) -> Stats:
         """The figures of the last call; its `run_id` is 0."""
-        return self._program._stats_of(self._core.stats(), 0)
+        try:
+            self._told = self._program._stats_of(self._core.stats(), 0)
+        except WspError as error:
+            # Of the host entry of a file the core tells them once.
+            if error.code != "WSP1607" or self._told is None:
+                raise
+        return self._told
 
     def __repr__(self) -> str:
         return f"<bound {self._program!r}>"

@@ -6,8 +6,6 @@ package.
 
 from __future__ import annotations
 
-import math
-import operator
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,6 +14,21 @@ import numpy as np
 
 from . import errors
 from ._raise import PlacedAtCaller, argument_error
+from .batchargs import (
+    MOST,
+    TABLE,
+    count,
+    length,
+    most,
+    named_table,
+    numbers,
+    of_type,
+    reshaped,
+    scale,
+    schedule_of,
+    shared,
+    short,
+)
 from .dtypes import DType, bf16, dtype_of, f16, f32
 from .expr import describe, is_word
 from .hints import lacks
@@ -30,9 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["BatchCascade", "BatchDecode", "BatchPrefill"]
 
 _FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "attention")
-_MOST = 2**32 - 1
 _ELEMENTS = {"f16": f16, "bf16": bf16, "f32": f32}
-_TABLE = ("indptr", "indices", "last_page_len")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +100,7 @@ class _Batch:
         if not is_word(kv_layout, ("NHD", "HND")):
             raise argument_error(1262, f"`kv_layout` is {describe(kv_layout)}", 'give `"NHD"` or `"HND"`')
         self._layout = kv_layout
-        self._threads = _count(num_threads, "num_threads", 0, 1024)
+        self._threads = count(num_threads, "num_threads", 0, 1024)
         self._programs = {}
         self._plan = None
         self._forget()
@@ -102,7 +113,7 @@ class _Batch:
     def _program(self, schedule: str | None) -> Program:
         program = self._programs.get(schedule)
         if program is None:
-            given = {"kv_layout": self._layout, "num_threads": self._threads}
+            given: dict[str, Any] = {"kv_layout": self._layout, "num_threads": self._threads}
             if schedule is not None:
                 given["schedule"] = schedule
             path = os.path.join(_FOLDER, self._FILE)
@@ -120,7 +131,7 @@ class _Batch:
     ) -> None:
         """Makes a plan; `rows` are the rows of `q`."""
         q_heads, kv_heads, head_dim, page_size = (
-            _count(value, name, 1, _MOST)
+            count(value, name, 1, MOST)
             for value, name in zip(heads, ("q_heads", "kv_heads", "head_dim", "page_size"), strict=True)
         )
         if q_heads % kv_heads:
@@ -163,7 +174,7 @@ class _Batch:
         """Refuses page tables that cannot be, before there is a cache."""
         given: dict[str, Any] = {**plan.table, **plan.values, "q": (plan.dtype.name, plan.inner["q"])}
         for cache in self._CACHES:
-            pages = (_most(plan.table[f"{cache}.indices"]) + 1, *plan.page)
+            pages = (most(plan.table[f"{cache}.indices"]) + 1, *plan.page)
             given[f"{cache}.k"] = given[f"{cache}.v"] = (plan.dtype.name, pages)
         with _AT_CALL:
             plan.program._core.workspace_query(given, plan.program._run_options)
@@ -222,7 +233,7 @@ class _Batch:
 
     def _named(self, plan: _Planned, name: str, array: Any) -> dict[str, Any]:
         """An array, checked, by its names in the program."""
-        array = _shared(name, array)
+        array = shared(name, array)
         if name in ("k", "v"):
             shape = tuple(array.shape)
             if len(shape) != 4 or shape[1:] != plan.page:
@@ -232,7 +243,7 @@ class _Batch:
                     f"`{name}` has the shape {list(shape)}, and pages are {list(plan.page)}",
                     f"give `[pages, {order[0]}, {order[1]}, head_dim]`, or plan for what you have",
                 )
-            _of_type(name, array, plan.dtype)
+            of_type(name, array, plan.dtype)
             return {f"{cache}.{name}": array for cache in self._CACHES}
         shape, inner = plan.shapes[name], plan.inner[name]
         if tuple(array.shape) not in (shape, inner):
@@ -241,9 +252,9 @@ class _Batch:
                 f"`{name}` has the shape {list(array.shape)}, and the plan is for {list(shape)}",
                 "give an array of that shape, or plan for what you have",
             )
-        _of_type(name, array, plan.dtype if name == "q" else f32)
+        of_type(name, array, plan.dtype if name == "q" else f32)
         if tuple(array.shape) != inner:
-            array = _reshaped(name, array, inner)
+            array = reshaped(name, array, inner)
         return {"output" if name == "out" else name: array}
 
     if not TYPE_CHECKING:
@@ -273,7 +284,7 @@ class _Growing(_Batch):
     def lengths(self) -> list[int]:
         """Tokens of each request, of its own pages, as the page table says at present."""
         plan = self._current("lengths")
-        indptr, _, last = (np.asarray(plan.table[f"kv.{name}"], np.int64) for name in _TABLE)
+        indptr, _, last = (np.asarray(plan.table[f"kv.{name}"], np.int64) for name in TABLE)
         pages = np.diff(indptr)
         size = plan.page[0] if self._layout == "NHD" else plan.page[1]
         return [int(n) for n in np.where(pages > 0, (pages - 1) * size + last, 0)]
@@ -353,11 +364,11 @@ class BatchDecode(_Growing):
         that the bits of a request do not depend on the others, `"whole"` does not cut. `sm_scale` is `1 /
         sqrt(head_dim)` unless it is given. Errors: `ArgumentError`.
         """
-        schedule, values = _splits(splits)
-        values.update(_scale(sm_scale))
-        table = _named_table("kv", indptr, indices, last_page_len)
+        schedule, values = schedule_of(splits)
+        values.update(scale(sm_scale))
+        table = named_table("kv", indptr, indices, last_page_len)
         heads = (q_heads, kv_heads, head_dim, page_size)
-        self._planned(schedule, table, values, heads, dtype, _length(last_page_len))
+        self._planned(schedule, table, values, heads, dtype, length(last_page_len))
 
     def _inner(self, name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
         return shape if name == "lse" else (*shape[:2], 1, shape[2])
@@ -392,13 +403,13 @@ class BatchCascade(_Growing):
         """As `BatchDecode.plan`, of requests that have the pages `prefix_indices` before their own, with
         `prefix_last_page_len` tokens in the last of them.
         """
-        schedule, values = _splits(splits)
-        values.update(_scale(sm_scale))
-        last = _count(prefix_last_page_len, "prefix_last_page_len", 0, _MOST)
-        prefix = _named_table("prefix", [0, _length(prefix_indices)], prefix_indices, [last])
-        table = {**_named_table("kv", indptr, indices, last_page_len), **prefix}
+        schedule, values = schedule_of(splits)
+        values.update(scale(sm_scale))
+        last = count(prefix_last_page_len, "prefix_last_page_len", 0, MOST)
+        prefix = named_table("prefix", [0, length(prefix_indices)], prefix_indices, [last])
+        table = {**named_table("kv", indptr, indices, last_page_len), **prefix}
         heads = (q_heads, kv_heads, head_dim, page_size)
-        self._planned(schedule, table, values, heads, dtype, _length(last_page_len))
+        self._planned(schedule, table, values, heads, dtype, length(last_page_len))
 
     def _inner(self, name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
         return shape if name == "lse" else (*shape[:2], 1, shape[2])
@@ -431,123 +442,15 @@ class BatchPrefill(_Batch):
         """As `BatchDecode.plan`; the queries of request `i` are the rows `q_indptr[i]` up to `q_indptr[i +
         1]` of `q`.
         """
-        starts = _numbers("q_indptr", q_indptr)
+        starts = numbers("q_indptr", q_indptr)
         falls = np.flatnonzero(np.diff(starts) < 0)
-        if len(starts) != _length(last_page_len) + 1 or starts[0] != 0 or falls.size:
-            what = f"falls at element {int(falls[0]) + 1}" if falls.size else f"is {_short(starts)}"
+        if len(starts) != length(last_page_len) + 1 or starts[0] != 0 or falls.size:
+            what = f"falls at element {int(falls[0]) + 1}" if falls.size else f"is {short(starts)}"
             raise argument_error(
                 1263,
-                f"`q_indptr` {what}, for {_length(last_page_len)} requests",
+                f"`q_indptr` {what}, for {length(last_page_len)} requests",
                 "give where the queries of each request begin, and where the last ones end: `[0, 3, 5]`",
             )
-        table = {"q_indptr": q_indptr, **_named_table("kv", indptr, indices, last_page_len)}
+        table = {"q_indptr": q_indptr, **named_table("kv", indptr, indices, last_page_len)}
         heads = (q_heads, kv_heads, head_dim, page_size)
-        self._planned(None, table, _scale(sm_scale), heads, dtype, int(starts[-1]))
-
-
-def _named_table(cache: str, indptr: Any, indices: Any, last: Any) -> dict[str, Any]:
-    given = dict(zip(_TABLE, (indptr, indices, last), strict=True))
-    for name, values in given.items():
-        _numbers(name, values)
-    return {f"{cache}.{name}": values for name, values in given.items()}
-
-
-def _numbers(name: str, values: Any) -> Any:
-    """Integers in one dimension, as an array of NumPy."""
-    try:
-        found = np.asarray(values)
-    except (TypeError, ValueError):
-        found = np.asarray(None)
-    if found.size == 0 and found.ndim == 1 and isinstance(values, (list, tuple)):
-        found = found.astype(np.int64)
-    if found.ndim != 1 or found.dtype.kind not in "iu":
-        what = describe(values) if found.dtype.kind == "O" else f"{found.dtype} with {found.ndim} dimensions"
-        raise argument_error(
-            1263, f"`{name}` is {what}", "give a list of integers, or an array of integers with one dimension"
-        )
-    return found
-
-
-def _most(indices: Any) -> int:
-    """The largest page that is named."""
-    found = np.asarray(indices)
-    return max(0, min(int(found.max()), 2**31)) if found.size else 0
-
-
-def _length(values: Any) -> int:
-    try:
-        return len(values)
-    except TypeError:
-        raise argument_error(
-            1263, f"{describe(values)} has no elements", "give a list of integers, or an array of integers"
-        ) from None
-
-
-def _short(values: Any) -> str:
-    return f"[{', '.join(map(str, values[:4]))}{', …' if len(values) > 4 else ''}]"
-
-
-def _count(value: Any, name: str, least: int, most: int) -> int:
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = least - 1
-    if isinstance(value, bool) or not least <= number <= most:
-        raise argument_error(
-            1262, f"`{name}` is {describe(value)}", f"give an integer from {least} to {most}"
-        )
-    return number
-
-
-def _scale(sm_scale: Any) -> dict[str, float]:
-    if sm_scale is None:
-        return {}
-    number = isinstance(sm_scale, (int, float, np.floating)) and not isinstance(sm_scale, bool)
-    if not number or not math.isfinite(sm_scale):
-        raise argument_error(1262, f"`sm_scale` is {describe(sm_scale)}", "give a finite number, or None")
-    return {"sm_scale": float(sm_scale)}
-
-
-def _splits(splits: Any) -> tuple[str, dict[str, Any]]:
-    """The schedule of a way to cut, and its parameters."""
-    named = {"balanced": "Balanced", "whole": "Whole"}
-    if isinstance(splits, str) and splits in named:
-        return named[splits], {}
-    if isinstance(splits, bool) or not isinstance(splits, (int, np.integer)) or not 0 < splits <= _MOST:
-        raise argument_error(
-            1262,
-            f"`splits` is {describe(splits)}",
-            'give `"balanced"`, `"whole"`, or the tokens of a piece, such as 512',
-        )
-    return "Fixed", {"split_size": int(splits)}
-
-
-def _shared(name: str, array: Any) -> Any:
-    """An array with a shape and a type."""
-    if hasattr(array, "shape") and hasattr(array, "dtype"):
-        return array
-    try:
-        return np.from_dlpack(array) if hasattr(array, "__dlpack__") else np.asarray(memoryview(array))
-    except (TypeError, ValueError, RuntimeError, BufferError, AttributeError):
-        raise argument_error(
-            1250, f"`{name}` is {describe(array)}, no array", "give an array of NumPy, or a tensor of PyTorch"
-        ) from None
-
-
-def _of_type(name: str, array: Any, want: DType) -> None:
-    have = str(array.dtype).rpartition(".")[2]
-    if dtype_of(have) is not want:
-        what = "results are" if want is f32 and name in ("out", "lse") else "the plan is for"
-        raise argument_error(
-            1252, f"`{name}` has elements of type {have}", f"{what} {want}: convert it, or plan for its type"
-        )
-
-
-def _reshaped(name: str, array: Any, shape: tuple[int, ...]) -> Any:
-    """The same memory with an extent of 1 more."""
-    seen = array.reshape(shape)
-    if name != "q" and isinstance(seen, np.ndarray) and seen.size and not np.may_share_memory(seen, array):
-        raise argument_error(
-            1254, f"`{name}` is no array without gaps", f"give one: `{name} = np.empty({shape}, np.float32)`"
-        )
-    return seen
+        self._planned(None, table, scale(sm_scale), heads, dtype, int(starts[-1]))

@@ -186,7 +186,7 @@ def test_the_host_entry_of_a_file_is_bound():
     holds(x, y)
     x[:, 3] = 5
     holds(x, y)
-    assert bound.stats.num_tasks == 3
+    assert bound.stats.num_tasks == 3 and bound.stats.num_tasks == 3
     bound.rebind(x=other)
     holds(other, y)
     bound.rebind(x=more, y=room)

@@ -300,3 +300,16 @@ def test_a_function_that_an_import_hook_has_rewritten_names_the_hook(module, nam
         ran(made.w)
     text = str(caught.value)
     assert "test_texts.Rewriting` has loaded" in text and "`typing.no_type_check`" in text, text
+
+
+def test_what_is_known_of_a_line_without_a_text_is_shown() -> None:
+    text = (
+        "from pto_wsp import *\n\n@workload\ndef w(n: DenseDyn) -> None:\n    for i in P(n):\n        pass\n"
+    )
+    scope: dict[str, object] = {}
+    with pytest.raises(errors.TraceError) as untold:
+        exec(text + "w.compile()\n", scope)
+    assert "5 | (in `w`; the text of <string> is not at hand)" in str(untold.value)
+    with pytest.raises(errors.ArgumentError) as outside:
+        exec("from pto_wsp import BatchDecode\nBatchDecode().lengths\n", scope)
+    assert "2 | (at the outermost level; the text of <string> is not at hand)" in str(outside.value)

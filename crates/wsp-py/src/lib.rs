@@ -32,6 +32,7 @@ mod runs;
 mod signature;
 mod stack;
 mod standing;
+mod started;
 mod timeline;
 mod trace;
 mod watch;
@@ -60,7 +61,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<program::Program>()?;
     module.add_class::<timeline::Recorded>()?;
     module.add_class::<plans::Plan>()?;
-    module.add_class::<runs::Run>()?;
+    module.add_class::<started::Run>()?;
     module.add_class::<prepared::Prepared>()?;
     module.add_class::<kernels::KernelArray>()?;
     module.add_class::<gone::WhenGone>()?;

@@ -4,8 +4,9 @@ use crate::errors;
 use crate::outcome::Ran;
 use crate::signature::{Role, Signature};
 use pto_wsp::codes::{NEVER_WRITTEN, NOTHING_RAN};
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyList};
 use serde_json::json;
 use wsp_backend::{AicpuOutcome, GraphListing, Simulated, SimulatedTask, Transferred, Unwritten};
 use wsp_core::words::by_count;
@@ -22,6 +23,15 @@ pub(crate) fn notes(found: &[Diagnostic], sources: &SourceMap) -> Vec<String> {
     found.iter().map(|note| text(note).trim_end().to_owned()).collect()
 }
 
+/// A dictionary of Python by names that are made once.
+macro_rules! dictionary {
+    ($py:expr, { $($key:literal: $value:expr),* $(,)? }) => {{
+        let dict = PyDict::new($py);
+        $(dict.set_item(intern!($py, $key), $value)?;)*
+        dict
+    }};
+}
+
 /// The statistics of a run.
 pub(crate) fn stats<'py>(
     py: Python<'py>,
@@ -31,22 +41,31 @@ pub(crate) fn stats<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let runtime = &outcome.runtime;
     let edges = &runtime.edges;
-    let params = outcome.params.iter().map(|(name, value)| {
+    let params = PyDict::new(py);
+    for (name, value) in &outcome.params {
         let given = signature.params.iter().find(|p| p.name == *name).map_or(name, |p| &p.given);
-        (given.clone(), json!(value))
+        params.set_item(given, value)?;
+    }
+    let kernels = outcome.kernels.iter().map(|kernel| {
+        let counts =
+            [kernel.tasks.into_pyobject(py)?.into_any(), kernel.busy_ns.into_pyobject(py)?.into_any()];
+        let name = kernel.name.as_str().into_pyobject(py)?.into_any();
+        PyList::new(py, std::iter::once(name).chain(counts).collect::<Vec<_>>())
     });
-    let stats = json!({
+    let edges = dictionary!(py, {
+        "raw": edges.raw, "waw": edges.waw, "war": edges.war, "fence": edges.fence, "explicit": edges.explicit,
+        "stream": edges.stream,
+    });
+    let said = [outcome.notes.clone(), nothing_ran(outcome), unwritten(outcome, signature)].concat();
+    let stats = dictionary!(py, {
         "tasks": runtime.tasks,
         "threads": outcome.threads,
         "run_ns": outcome.run_ns,
-        "kernels": outcome.kernels.iter().map(|k| json!([k.name, k.tasks, k.busy_ns])).collect::<Vec<_>>(),
-        "params": params.collect::<serde_json::Map<_, _>>(),
-        "slots": slots(signature, &outcome.outputs),
-        "schedule": outcome.schedule,
-        "edges": {
-            "raw": edges.raw, "waw": edges.waw, "war": edges.war, "fence": edges.fence, "explicit": edges.explicit,
-            "stream": edges.stream,
-        },
+        "kernels": kernels.collect::<PyResult<Vec<_>>>()?,
+        "params": params,
+        "slots": slots(py, signature, &outcome.outputs)?,
+        "schedule": &outcome.schedule,
+        "edges": edges,
         "roots": runtime.roots,
         "max_in_flight": runtime.max_in_flight,
         "window_stalls": runtime.window_stalls,
@@ -59,11 +78,11 @@ pub(crate) fn stats<'py>(
         "busy_ns": runtime.workers.iter().map(|w| w.busy_ns).collect::<Vec<_>>(),
         "first_start_ns": runtime.first_start_ns,
         "generation_ns": runtime.generation_ns,
-        "aicpus": outcome.aicpus.as_ref().map(aicpus),
-        "channels": channels(&outcome.channels),
-        "notes": notes(&[outcome.notes.clone(), nothing_ran(outcome), unwritten(outcome, signature)].concat(), sources),
+        "aicpus": errors::python(py, &json!(outcome.aicpus.as_ref().map(aicpus)))?,
+        "channels": errors::python(py, &channels(&outcome.channels))?,
+        "notes": notes(&said, sources),
     });
-    errors::python(py, &stats)
+    Ok(stats.into_any())
 }
 
 /// What to say of a run without tasks.
@@ -96,10 +115,15 @@ pub(crate) fn never_written(name: &str, left: &Unwritten) -> Diagnostic {
 }
 
 /// Last values of the slots that the program kept itself.
-fn slots(signature: &Signature, outputs: &Arrays) -> serde_json::Map<String, serde_json::Value> {
-    let slots = signature.tensors.iter().filter(|t| t.role == Role::Slot);
-    let value = |name: &String| outputs.get(name)?.as_slice::<i64>()?.first().copied();
-    slots.filter_map(|slot| Some((slot.given.clone(), json!(value(&slot.name)?)))).collect()
+fn slots<'py>(py: Python<'py>, signature: &Signature, outputs: &Arrays) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for slot in signature.tensors.iter().filter(|t| t.role == Role::Slot) {
+        let value = outputs.get(&slot.name).and_then(|array| array.as_slice::<i64>()?.first().copied());
+        if let Some(value) = value {
+            dict.set_item(&slot.given, value)?;
+        }
+    }
+    Ok(dict)
 }
 
 fn aicpus(outcome: &AicpuOutcome) -> serde_json::Value {

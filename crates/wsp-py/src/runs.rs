@@ -5,13 +5,11 @@ use crate::inner::Inner;
 use crate::inputs::Arguments;
 use crate::outcome::Ran;
 use crate::registry::{self, Awaited, Registered};
-use crate::results;
 use crate::standing;
 use crate::timeline;
 use crate::watch;
 use pyo3::exceptions::{PyException, PyRuntimeError};
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -256,16 +254,16 @@ pub(crate) struct Done {
     pub(crate) timeline: Option<Timeline>,
 }
 
-fn internal(what: &str) -> Failed {
+pub(crate) fn internal(what: &str) -> Failed {
     let fault = Diagnostic::error(Code(639), format!("internal error: {what}"));
     Failed { faults: vec![fault], payload: None, signal: None }
 }
 
 /// A run on a thread of its own.
 pub(crate) struct Running {
-    cancel: Arc<AtomicBool>,
+    pub(crate) cancel: Arc<AtomicBool>,
     /// How far it is.
-    progress: Arc<Progress>,
+    pub(crate) progress: Arc<Progress>,
     state: Mutex<State>,
     ended: Condvar,
     /// Whether it has ended, to be looked at without the lock.
@@ -349,7 +347,7 @@ impl Running {
     }
 
     /// Whether it has ended, or goes on in another process.
-    fn has_ended(&self) -> bool {
+    pub(crate) fn has_ended(&self) -> bool {
         self.is_elsewhere() || lock(&self.state).ended
     }
 
@@ -471,81 +469,4 @@ impl Running {
 fn panicked(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("a run panicked").to_owned()
-}
-
-/// A run that goes on while Python does other things.
-#[pyclass(frozen, module = "pto_wsp._core")]
-pub(crate) struct Run {
-    inner: Arc<Inner>,
-    running: Arc<Running>,
-    /// What it came to, as soon as somebody has asked: the figures, or the exception.
-    settled: PyOnceLock<Result<Py<PyAny>, PyErr>>,
-}
-
-impl Run {
-    /// Starts a run.
-    pub(crate) fn start(
-        inner: &Arc<Inner>,
-        arguments: Arguments,
-        options: RunOptions,
-        limit: Option<Limit>,
-    ) -> PyResult<Run> {
-        let running = Running::start(inner, arguments, options)?;
-        if let Some(limit) = limit {
-            let watched = running.clone();
-            let keep = move || -> standing::Tell {
-                watched.keep_to(limit);
-                Box::new(|| {})
-            };
-            standing::start(Box::new(keep)).map_err(|fault| PyRuntimeError::new_err(fault.to_string()))?;
-        }
-        Ok(Run { inner: inner.clone(), running, settled: PyOnceLock::new() })
-    }
-
-    /// The figures of the ended run.
-    fn settle(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let settled = self.settled.get_or_init(py, || {
-            let outcome = self.running.finish(py, &self.inner)?;
-            let outcome = outcome.ok_or_else(|| internal("a run has no outcome").raise(py, &self.inner))?;
-            Ok(results::stats(py, &outcome, &self.inner.signature, &self.inner.sources)?.unbind())
-        });
-        match settled {
-            Ok(figures) => Ok(figures.clone_ref(py)),
-            Err(error) => Err(error.clone_ref(py)),
-        }
-    }
-}
-
-#[pymethods]
-impl Run {
-    /// Whether it has ended, well or not.
-    fn done(&self) -> bool {
-        self.running.has_ended()
-    }
-
-    /// How far it is: tasks that have ended, how many there are where that is known, and those that run: kernel, indices of the loops
-    /// around it, seconds.
-    fn progress<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        watch::figures(py, &self.running.progress, &self.inner)
-    }
-
-    /// Waits for the end and gives the figures; `None` when `timeout` seconds pass before. Raises what failed the run, at
-    /// each call. Ctrl-C stops the run and raises `KeyboardInterrupt`.
-    #[pyo3(signature = (timeout=None))]
-    fn wait(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<Py<PyAny>>> {
-        let deadline = timeout.and_then(|seconds| {
-            let span = Duration::try_from_secs_f64(seconds.max(0.0)).ok()?;
-            clock::now().checked_add(span)
-        });
-        let _awaited = self.running.awaited()?;
-        if !self.running.wait(py, deadline)? {
-            return Ok(None);
-        }
-        self.settle(py).map(Some)
-    }
-
-    /// Stops the run as soon as the tasks that have started are over; it then fails with an `ExecutionError`.
-    fn cancel(&self) {
-        self.running.cancel.store(true, Ordering::Relaxed);
-    }
 }

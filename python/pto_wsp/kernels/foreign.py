@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import sys
 import threading
 import types
@@ -291,6 +292,11 @@ def _array(region: Any, keep: tuple[int, ...]) -> Any:
     except ImportError:
         # Without NumPy there are no views of fewer dimensions: those that are indexed stay, with one element.
         return to_memoryview(region)
-    if len(keep) == array.ndim:
-        return array
-    return array[tuple([slice(None) if d in keep else 0 for d in range(array.ndim)])]
+    rank: int = array.ndim
+    return array if len(keep) == rank else array[_index(keep, rank)]
+
+
+@functools.lru_cache(maxsize=256)
+def _index(keep: tuple[int, ...], rank: int) -> tuple[Any, ...]:
+    """What takes all dimensions but these away, of so many."""
+    return tuple(slice(None) if d in keep else 0 for d in range(rank))

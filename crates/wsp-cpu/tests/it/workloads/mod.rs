@@ -30,6 +30,7 @@ pub(crate) const WIDE: WorkloadOptions = WorkloadOptions {
     whole_outs: false,
     claim: None,
     cancel: None,
+    progress: None,
     poll: None,
     payload: None,
 };

@@ -1,0 +1,126 @@
+"""What batches are given: page tables, numbers, arrays, each refused where it cannot be."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from ._raise import argument_error
+from .dtypes import DType, dtype_of, f32
+from .expr import describe
+
+TABLE = ("indptr", "indices", "last_page_len")
+"""The parts of a page table."""
+MOST = 2**32 - 1
+"""The largest of 32 bits."""
+
+
+def named_table(cache: str, indptr: Any, indices: Any, last: Any) -> dict[str, Any]:
+    given = dict(zip(TABLE, (indptr, indices, last), strict=True))
+    for name, values in given.items():
+        numbers(name, values)
+    return {f"{cache}.{name}": values for name, values in given.items()}
+
+
+def numbers(name: str, values: Any) -> Any:
+    """Integers in one dimension, as an array of NumPy."""
+    try:
+        found = np.asarray(values)
+    except (TypeError, ValueError):
+        found = np.asarray(None)
+    if found.size == 0 and found.ndim == 1 and isinstance(values, (list, tuple)):
+        found = found.astype(np.int64)
+    if found.ndim != 1 or found.dtype.kind not in "iu":
+        what = describe(values) if found.dtype.kind == "O" else f"{found.dtype} with {found.ndim} dimensions"
+        raise argument_error(
+            1263, f"`{name}` is {what}", "give a list of integers, or an array of integers with one dimension"
+        )
+    return found
+
+
+def most(indices: Any) -> int:
+    """The largest page that is named."""
+    found = np.asarray(indices)
+    return max(0, min(int(found.max()), 2**31)) if found.size else 0
+
+
+def length(values: Any) -> int:
+    try:
+        return len(values)
+    except TypeError:
+        raise argument_error(
+            1263, f"{describe(values)} has no elements", "give a list of integers, or an array of integers"
+        ) from None
+
+
+def short(values: Any) -> str:
+    return f"[{', '.join(map(str, values[:4]))}{', …' if len(values) > 4 else ''}]"
+
+
+def count(value: Any, name: str, least: int, most: int) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = least - 1
+    if isinstance(value, bool) or not least <= number <= most:
+        raise argument_error(
+            1262, f"`{name}` is {describe(value)}", f"give an integer from {least} to {most}"
+        )
+    return number
+
+
+def scale(sm_scale: Any) -> dict[str, float]:
+    if sm_scale is None:
+        return {}
+    number = isinstance(sm_scale, (int, float, np.floating)) and not isinstance(sm_scale, bool)
+    if not number or not math.isfinite(sm_scale):
+        raise argument_error(1262, f"`sm_scale` is {describe(sm_scale)}", "give a finite number, or None")
+    return {"sm_scale": float(sm_scale)}
+
+
+def schedule_of(splits: Any) -> tuple[str, dict[str, Any]]:
+    """The schedule of a way to cut, and its parameters."""
+    named = {"balanced": "Balanced", "whole": "Whole"}
+    if isinstance(splits, str) and splits in named:
+        return named[splits], {}
+    if isinstance(splits, bool) or not isinstance(splits, (int, np.integer)) or not 0 < splits <= MOST:
+        raise argument_error(
+            1262,
+            f"`splits` is {describe(splits)}",
+            'give `"balanced"`, `"whole"`, or the tokens of a piece, such as 512',
+        )
+    return "Fixed", {"split_size": int(splits)}
+
+
+def shared(name: str, array: Any) -> Any:
+    """An array with a shape and a type."""
+    if hasattr(array, "shape") and hasattr(array, "dtype"):
+        return array
+    try:
+        return np.from_dlpack(array) if hasattr(array, "__dlpack__") else np.asarray(memoryview(array))
+    except (TypeError, ValueError, RuntimeError, BufferError, AttributeError):
+        raise argument_error(
+            1250, f"`{name}` is {describe(array)}, no array", "give an array of NumPy, or a tensor of PyTorch"
+        ) from None
+
+
+def of_type(name: str, array: Any, want: DType) -> None:
+    have = str(array.dtype).rpartition(".")[2]
+    if dtype_of(have) is not want:
+        what = "results are" if want is f32 and name in ("out", "lse") else "the plan is for"
+        raise argument_error(
+            1252, f"`{name}` has elements of type {have}", f"{what} {want}: convert it, or plan for its type"
+        )
+
+
+def reshaped(name: str, array: Any, shape: tuple[int, ...]) -> Any:
+    """The same memory with an extent of 1 more."""
+    seen = array.reshape(shape)
+    if name != "q" and isinstance(seen, np.ndarray) and seen.size and not np.may_share_memory(seen, array):
+        raise argument_error(
+            1254, f"`{name}` is no array without gaps", f"give one: `{name} = np.empty({shape}, np.float32)`"
+        )
+    return seen
