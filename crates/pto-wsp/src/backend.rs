@@ -5,7 +5,6 @@
 
 use npu::{AscendBackend, HostBuilder};
 use std::sync::Arc;
-use wsp_backend::{Args, Detail, GraphListing, GraphOptions, RunError, RunOptions};
 use wsp_diag::Diagnostics;
 
 pub use wsp_backend::{
@@ -45,30 +44,15 @@ pub mod npu {
 ///
 /// **Unstable**, as [`cpu`].
 pub mod aie {
-    pub use wsp_aie::{AieBackend, Lister};
+    pub use wsp_aie::{AieBackend, Simulation};
 }
 
-/// Lists launches by the simulation on this machine.
-struct Listing;
+/// The simulation on this machine, for other backends.
+struct Simulated;
 
-impl aie::Lister for Listing {
-    fn listed(&self, plan: &PlanSource, args: &Args) -> Result<wsp_aie::lower::Listed, Diagnostics> {
-        let program = cpu::CpuSimBackend::default().compile(plan)?;
-        let detail = Detail { accesses: true, ..Detail::default() };
-        let graph = program.graph(args, &GraphOptions { detail, ..GraphOptions::default() });
-        let graph = graph.map_err(RunError::into_diagnostics)?;
-        let table = program.table(args, &RunOptions::default()).map_err(RunError::into_diagnostics)?;
-        Ok(wsp_aie::lower::Listed { graph, table })
-    }
-
-    fn graph(
-        &self,
-        plan: &PlanSource,
-        args: &Args,
-        options: &GraphOptions,
-    ) -> Result<GraphListing, RunError> {
-        let program = cpu::CpuSimBackend::default().compile(plan).map_err(RunError::Refused)?;
-        program.graph(args, options)
+impl aie::Simulation for Simulated {
+    fn compile(&self, plan: &PlanSource) -> Result<Box<dyn CompiledProgram>, Diagnostics> {
+        cpu::CpuSimBackend::default().compile(plan)
     }
 }
 
@@ -81,7 +65,7 @@ pub fn registry() -> Registry {
 pub fn registry_with(cpu: cpu::CpuSimBackend) -> Registry {
     let mut registry = Registry::new();
     let ascend = AscendBackend { runner: Some(Arc::new(HostBuilder::default())) };
-    let aie = aie::AieBackend { lister: Arc::new(Listing) };
+    let aie = aie::AieBackend { simulation: Arc::new(Simulated), steps: wsp_aie::place::STEPS };
     let backends: [Arc<dyn Backend>; 3] = [Arc::new(cpu), Arc::new(ascend), Arc::new(aie)];
     for backend in backends {
         registry.register(backend).expect("names of backends should be distinct");

@@ -1,5 +1,6 @@
 //! AIE arrays behind the seam of backends: programs become designs, which are written as files and run without hardware.
 
+mod kernels;
 mod package;
 mod picture;
 mod run;
@@ -9,10 +10,12 @@ use crate::device::{Device, XDNA1, XDNA2};
 use crate::lower::{Listed, Lowered, by_process, kernels_of, lower};
 use std::sync::Arc;
 use wsp_backend::{
-    Args, ArrayForm, Backend, EmitOptions, Emitted, GraphListing, GraphOptions, Program, RunError,
+    Args, ArrayForm, Backend, CheckedKernels, Detail, EmitOptions, Emitted, GraphOptions, KernelsSource,
+    Program, RunError, RunOptions,
 };
+use wsp_core::ParamId;
 use wsp_diag::{Diagnostic, Diagnostics, Severity};
-use wsp_ir::{Capability, Support};
+use wsp_ir::{Capability, Module, ParamSource, Support};
 use wsp_memory::Array;
 use wsp_plan::target::TARGETS;
 use wsp_plan::workload::ScheduleLine;
@@ -21,27 +24,22 @@ use wsp_plan::{Arrays, ParamValue, PlanSource, Target, on_arrays};
 /// The targets.
 static ARRAYS: [&Target; 2] = [&TARGETS[5], &TARGETS[6]];
 
-/// Lists the tasks of a launch, and runs none.
-pub trait Lister: Send + Sync {
-    /// The tasks, with what they access and the words of their descriptors.
+/// Runs programs on this machine: it lists the tasks of launches, and its sequential runs are what those of arrays are compared with.
+pub trait Simulation: Send + Sync {
+    /// A plan as a program of the simulation.
     ///
     /// # Errors
-    /// Arguments that do not fit; tasks that depend on what others compute.
-    fn listed(&self, plan: &PlanSource, args: &Args) -> Result<Listed, Diagnostics>;
-
-    /// The graph of its tasks.
-    ///
-    /// # Errors
-    /// As of [`Program::graph`].
-    fn graph(&self, plan: &PlanSource, args: &Args, options: &GraphOptions)
-    -> Result<GraphListing, RunError>;
+    /// As [`Backend::compile`].
+    fn compile(&self, plan: &PlanSource) -> Result<Box<dyn Program>, Diagnostics>;
 }
 
 /// Designs for AIE arrays, and runs of them.
 #[derive(Clone)]
 pub struct AieBackend {
-    /// Lists the tasks of launches.
-    pub lister: Arc<dyn Lister>,
+    /// Lists the tasks of launches, and runs sequentially.
+    pub simulation: Arc<dyn Simulation>,
+    /// How long places are looked for, in steps for each part of a design ([`place::STEPS`](crate::place::STEPS)).
+    pub steps: u32,
 }
 
 impl Backend for AieBackend {
@@ -67,6 +65,10 @@ impl Backend for AieBackend {
         &ARRAYS
     }
 
+    fn check_kernels(&self, source: &KernelsSource) -> CheckedKernels {
+        kernels::check(source)
+    }
+
     fn emits_one_launch(&self) -> bool {
         true
     }
@@ -77,6 +79,9 @@ impl Backend for AieBackend {
         let mut args = options.launch.clone();
         let forms = run::forms(&args.arrays);
         args.arrays.extend(compiled.missing(&forms, &args.values)?);
+        // Extents follow from the arrays now.
+        let module = &kernels_of(plan)?.module;
+        args.values.retain(|(name, _)| !is_extent(module, name));
         let mut emitted = package::emit(&compiled.lowered(&args)?, target)?;
         emitted.notes.splice(0..0, heeded(plan));
         Ok(emitted)
@@ -89,7 +94,7 @@ impl AieBackend {
             PlanSource::Workload(plan) => by_process(plan).into(),
             other => other.clone(),
         };
-        Compiled { source: plan.clone(), by_process, target, lister: self.lister.clone() }
+        Compiled { source: plan.clone(), by_process, target, of: self.clone() }
     }
 }
 
@@ -130,7 +135,15 @@ pub(crate) struct Compiled {
     /// It, with kernels by process.
     by_process: PlanSource,
     target: &'static Target,
-    lister: Arc<dyn Lister>,
+    of: AieBackend,
+}
+
+/// Whether a name is that of an extent of arrays.
+fn is_extent(module: &Module, name: &str) -> bool {
+    (0..module.params.len()).any(|at| {
+        let is_this = module.user_names(ParamId(at as u32)).any(|known| known == name);
+        is_this && matches!(module.params[at].source, ParamSource::Shape { .. })
+    })
 }
 
 /// The array of a target.
@@ -141,8 +154,21 @@ fn device(target: &Target) -> Device {
 impl Compiled {
     /// A launch as a design.
     fn lowered(&self, args: &Args) -> Result<Lowered, Diagnostics> {
-        let listed = self.lister.listed(&self.by_process, args)?;
-        lower(&self.by_process, &listed, &run::forms(&args.arrays), &args.values, device(self.target))
+        let simulated = self.of.simulation.compile(&self.by_process)?;
+        let options = GraphOptions {
+            detail: Detail { accesses: true, ..Detail::default() },
+            ..GraphOptions::default()
+        };
+        let graph = simulated.graph(args, &options).map_err(RunError::into_diagnostics)?;
+        let table = simulated.table(args, &RunOptions::default()).map_err(RunError::into_diagnostics)?;
+        let listed = Listed { graph, table };
+        lower(
+            &self.by_process,
+            &listed,
+            &run::forms(&args.arrays),
+            &args.values,
+            (device(self.target), self.of.steps),
+        )
     }
 
     /// Arrays of zeros that a launch takes and that are not given, where the parameters tell their extents.

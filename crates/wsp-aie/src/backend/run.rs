@@ -48,7 +48,6 @@ impl Compiled {
             ("window", options.window.is_some()),
             ("replay", options.replay.is_some()),
             ("trace", options.trace),
-            ("sequential", options.sequential),
             ("plain", options.plain),
             ("payload", options.payload.is_some()),
             ("views", !args.views.is_empty()),
@@ -84,14 +83,19 @@ impl Program for Compiled {
     }
 
     fn graph(&self, args: &Args, options: &GraphOptions) -> Result<GraphListing, RunError> {
-        self.lister.graph(&self.source, args, options)
+        self.of.simulation.compile(&self.source).map_err(RunError::Refused)?.graph(args, options)
     }
 
     fn placement(&self, args: &Args) -> Result<String, RunError> {
         Ok(super::picture::picture(&self.lowered(args).map_err(RunError::Refused)?.placed))
     }
 
+    /// A sequential run is one of the simulation: it is what others are compared with.
     fn prepare(&self, args: Args, options: RunOptions) -> Result<Box<dyn Prepared>, RunError> {
+        if options.sequential {
+            let program = self.of.simulation.compile(&self.source).map_err(RunError::Refused)?;
+            return program.prepare(args, options);
+        }
         self.refuse(&options, &args)?;
         let ready = Ready::new(self.clone(), args, options).map_err(RunError::Refused)?;
         Ok(Box::new(ready))

@@ -39,7 +39,7 @@ pub(super) fn place(
     assigned: &Assigned,
     flows: &Flows,
     ends: &[HostEnd],
-    device: Device,
+    (device, steps): (Device, u32),
 ) -> Result<Placed, Diagnostic> {
     let mut graph = Graph { device, nodes: Vec::new(), nets: Vec::new() };
     for (core, name) in assigned.names.iter().enumerate() {
@@ -103,7 +103,7 @@ pub(super) fn place(
             via_dma: false,
         });
     }
-    let placement = place::place(&graph)?;
+    let placement = place::place_within(&graph, steps)?;
     Ok(Placed {
         cores: placement.tiles[..assigned.names.len()].to_vec(),
         hosts: host_of.iter().map(|node| placement.tiles[*node]).collect(),

@@ -24,7 +24,7 @@ pub(crate) struct HostEnd {
     pub(crate) into: bool,
 }
 
-/// The fifos at the host: as few by way of memory tiles as channels of shim tiles allow.
+/// The fifos at the host: by way of memory tiles where channels of shim tiles are too few, then first by fours, of which each column has one.
 ///
 /// # Errors
 /// There are more streams than all of that has channels for.
@@ -36,7 +36,7 @@ pub(crate) fn ends(flows: &Flows, device: &Device) -> Result<Vec<HostEnd>, Diagn
         let streams: Vec<usize> = (0..flows.streams.len()).filter(|at| is_one(&flows.streams[*at])).collect();
         let channels = (device.cols * TileKind::Shim.model().channels) as usize;
         let mut grouped = Vec::new();
-        for most in 1..=JOINED {
+        for most in [1, 4, JOINED, 3, 2] {
             grouped = groups(flows, &streams, into, most);
             if grouped.len() <= channels {
                 break;

@@ -11,12 +11,16 @@ mod array;
 mod assign;
 mod flow;
 mod host;
+mod processes;
 mod program;
+mod share;
 mod trace;
+mod values;
 
 pub use array::Placed;
+pub(crate) use processes::by_process;
 pub use trace::Listed;
-pub(crate) use trace::{by_process, forms};
+pub(crate) use values::{forms, values};
 
 use crate::codes;
 use crate::design::{Design, Fifo, Link, Sequence};
@@ -95,6 +99,8 @@ pub struct Lowered {
 
 /// A launch of a program as a design for an array.
 ///
+/// Parts are placed with so many steps each ([`place::STEPS`](crate::place::STEPS)).
+///
 /// # Errors
 /// What of the program has no form on an array, with what to write; more than an array has.
 pub fn lower(
@@ -102,7 +108,7 @@ pub fn lower(
     listed: &Listed,
     arrays: &[ArrayForm],
     values: &[(String, ParamValue)],
-    device: Device,
+    (device, steps): (Device, u32),
 ) -> Result<Lowered, Diagnostics> {
     let trace = Trace::new(source, listed, arrays, values)?;
     let cores = device.tiles().filter(|tile| tile.row >= 2).count();
@@ -111,7 +117,7 @@ pub fn lower(
         let made = Draft::new(&trace, &assigned, &device);
         // A placement takes up to a second; what is counted takes no time.
         tried += usize::from(made.is_ok());
-        match made.and_then(|draft| draft.design(&trace, device)) {
+        match made.and_then(|draft| draft.design(&trace, (device, steps))) {
             Ok(lowered) => return Ok(lowered),
             Err(fault) => {
                 first.get_or_insert(fault);
@@ -144,8 +150,8 @@ impl<'a> Draft<'a> {
         Ok(Draft { assigned, flows, programs, bodies, ends })
     }
 
-    fn design(&self, trace: &Trace, device: Device) -> Result<Lowered, Diagnostic> {
-        let placed = array::place(trace, self.assigned, &self.flows, &self.ends, device)?;
+    fn design(&self, trace: &Trace, (device, steps): (Device, u32)) -> Result<Lowered, Diagnostic> {
+        let placed = array::place(trace, self.assigned, &self.flows, &self.ends, (device, steps))?;
         let mut design = Design::new("main", device);
         let fifos = self.fifos(trace, &placed, &mut design);
         let (values, arrays) = self.arrays(trace, &mut design);

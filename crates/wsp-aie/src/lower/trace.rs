@@ -1,21 +1,23 @@
 //! The tasks of one launch: what they run, what they touch, and in which process.
 
+use super::processes::{processes, stages};
 use super::refused;
+use super::values::{elems, params, tensors};
 use crate::kernel::{self, Body, Number};
 use std::sync::Arc;
 use wsp_backend::{ArrayForm, BARRIER_NODE, GraphListing, LaunchTable, TableRow};
-use wsp_core::{DType, FuncId, KernelId, ParamId, TensorId};
+use wsp_core::{DType, FuncId, TensorId};
 use wsp_diag::{Diagnostic, Diagnostics, Span};
 use wsp_ir::affine::Affine;
-use wsp_ir::workload::{self, AccessMode, Block, NodeKind, WorkloadModule};
-use wsp_ir::{
-    BindingSource, Const, Consumer, Dim, Elem, ExprKind, Module, ParamSource, ShapeOwner, Storage, Verified,
-    into_verified,
-};
+use wsp_ir::workload::AccessMode;
+use wsp_ir::{BindingSource, Const, Consumer, Module, Verified, into_verified};
 use wsp_ordered::{OrderedMap, OrderedSet};
 use wsp_plan::workload::WorkloadPlan;
 use wsp_plan::{LoweredPlan, ParamValue, PlanSource};
-use wsp_tile::{Known, fold};
+use wsp_tile::Known;
+
+/// Most tasks of a launch.
+const TASKS: usize = 1 << 16;
 
 /// The tasks of a launch, as they are listed before anything runs.
 #[derive(Debug)]
@@ -104,9 +106,13 @@ impl Piece {
         self.len.iter().product()
     }
 
-    fn overlaps(&self, other: &Piece) -> bool {
-        let dims = self.lo.iter().zip(&self.len).zip(other.lo.iter().zip(&other.len));
-        dims.into_iter().all(|((lo, len), (olo, olen))| lo < &(olo + olen) && olo < &(lo + len))
+    /// Elements of both.
+    fn shared(&self, other: &Piece) -> u64 {
+        let ends =
+            |piece: &Piece| piece.lo.iter().zip(&piece.len).map(|(lo, len)| lo + len).collect::<Vec<_>>();
+        let lows = self.lo.iter().zip(&other.lo).map(|(a, b)| *a.max(b));
+        let highs = ends(self).into_iter().zip(ends(other)).map(|(a, b)| a.min(b));
+        lows.zip(highs).map(|(low, high)| high.saturating_sub(low)).product()
     }
 
     /// Calls `f` with the number of each element in an array of these extents.
@@ -123,7 +129,7 @@ impl Piece {
 
     /// Two boxes that are neither the same nor apart.
     pub(crate) fn crosses(&self, other: &Piece) -> bool {
-        self != other && self.overlaps(other)
+        self != other && self.shared(other) > 0
     }
 }
 
@@ -237,6 +243,10 @@ impl Trace {
         }
         // Of what no task writes, the list leaves out who reads it.
         self.written = accesses.iter().flatten().filter(|(_, write, _)| *write).map(|(at, ..)| *at).collect();
+        if ids.len() > TASKS {
+            let message = format!("the launch has {} tasks, and an array takes {TASKS} at most", ids.len());
+            return Err(refused(message).help("make the tiles of a task larger").into());
+        }
         let mut begin = 0usize;
         let mut next = ids.iter();
         for row in &listed.table.rows {
@@ -297,13 +307,16 @@ impl Trace {
                     .into());
             };
             let region = Piece { lo, len };
-            let does = |write: bool| {
-                accesses
-                    .iter()
-                    .any(|(at, writes, piece)| *at == tensor && *writes == write && piece.overlaps(&region))
+            let all = |write: bool| {
+                let of_this =
+                    accesses.iter().filter(move |(at, writes, _)| *at == tensor && *writes == write);
+                of_this.map(|(.., piece)| piece.shared(&region))
             };
-            let reads = does(false) || !self.written.contains(&tensor);
-            let (read, write) = (operand.reads && reads, operand.writes && does(true));
+            let write = operand.writes && all(true).any(|shared| shared > 0);
+            // What a task leaves of a box that it writes stays as it was.
+            let is_part = write && all(true).sum::<u64>() < region.elements();
+            let reads = all(false).any(|shared| shared > 0) || !self.written.contains(&tensor);
+            let read = operand.reads && reads || is_part;
             let beyond =
                 region.lo.iter().zip(&region.len).zip(&of.dims).position(|((lo, len), dim)| lo + len > *dim);
             if let Some(dim) = beyond.filter(|_| read || write) {
@@ -341,278 +354,4 @@ impl Trace {
             Number::Extent(_) => None,
         }
     }
-}
-
-/// A workload in which each process has kernels of its own, by number: tasks tell by theirs which process they are of.
-pub(crate) fn by_process(plan: &WorkloadPlan) -> WorkloadPlan {
-    let mut plan = plan.clone();
-    let Some(library) = &mut plan.library else { return plan };
-    let kernels = &mut plan.module.kernels;
-    for workload in &mut plan.module.workloads {
-        each_process(&mut workload.body, &mut |body| {
-            let mut own: OrderedMap<usize, KernelId> = OrderedMap::new();
-            each_task(body, &mut |task| {
-                task.kernel = *own.entry(task.kernel.index()).or_insert_with(|| {
-                    kernels.push(kernels[task.kernel.index()].clone());
-                    library.functions.push(library.functions[task.kernel.index()]);
-                    KernelId(kernels.len() as u16 - 1)
-                });
-            });
-        });
-    }
-    plan
-}
-
-fn each_process(block: &mut Block, visit: &mut dyn FnMut(&mut Block)) {
-    for node in block {
-        if let NodeKind::Pipeline { processes } = &mut node.kind {
-            processes.iter_mut().for_each(|process| visit(&mut process.body));
-        } else {
-            node.kind.bodies_mut().into_iter().for_each(|body| each_process(body, visit));
-        }
-    }
-}
-
-fn each_task(block: &mut Block, visit: &mut dyn FnMut(&mut workload::Task)) {
-    for node in block {
-        if let NodeKind::Task(task) = &mut node.kind {
-            visit(task);
-        }
-        node.kind.bodies_mut().into_iter().for_each(|body| each_task(body, visit));
-    }
-}
-
-/// Names of the processes of all pipelines.
-fn processes(module: &WorkloadModule) -> Vec<String> {
-    let mut names = Vec::new();
-    for workload in &module.workloads {
-        wsp_ir::workload::each_node(&workload.body, &mut |node| {
-            if let NodeKind::Pipeline { processes } = &node.kind {
-                names.extend(processes.iter().map(|process| process.name.clone()));
-            }
-        });
-    }
-    names
-}
-
-/// The process that calls each kernel.
-fn stages(module: &WorkloadModule, names: &[String]) -> Result<Vec<Option<u32>>, Diagnostic> {
-    let mut stages: Vec<Option<u32>> = vec![None; module.kernels.len()];
-    let mut at = 0u32;
-    let mut fault = None;
-    for workload in &module.workloads {
-        wsp_ir::workload::each_node(&workload.body, &mut |node| {
-            let NodeKind::Pipeline { processes } = &node.kind else { return };
-            for process in processes {
-                for kernel in called(module, &process.body) {
-                    let of = &mut stages[kernel];
-                    if let Some(other) = of.filter(|other| *other != at) {
-                        let name = &module.kernels[kernel].name;
-                        let message = format!(
-                            "kernel `{name}` is called in the processes `{}` and `{}`, which are two cores",
-                            names[other as usize], process.name
-                        );
-                        fault.get_or_insert_with(|| {
-                            refused(message)
-                                .at(process.span, "here again")
-                                .help("write a kernel for each of the processes")
-                        });
-                    }
-                    *of = Some(at);
-                }
-                at += 1;
-            }
-        });
-    }
-    fault.map_or(Ok(stages), Err)
-}
-
-/// Kernels that a block calls, with the workloads in it.
-fn called(module: &WorkloadModule, block: &Block) -> Vec<usize> {
-    let mut found = Vec::new();
-    let mut inner = Vec::new();
-    wsp_ir::workload::each_node(block, &mut |node| match &node.kind {
-        NodeKind::Task(task) => found.push(task.kernel.index()),
-        NodeKind::Call { workload, .. } => inner.push(workload.index()),
-        _ => {}
-    });
-    // A call names an earlier workload, so that this ends.
-    for workload in inner {
-        found.extend(called(module, &module.workloads[workload].body));
-    }
-    found
-}
-
-/// Values of the parameters of the kernels' file.
-fn params(
-    module: &Verified,
-    workload: Option<&WorkloadPlan>,
-    table: &LaunchTable,
-    arrays: &[ArrayForm],
-    values: &[(String, ParamValue)],
-) -> Vec<Option<Const>> {
-    let mut found: Vec<Option<Const>> = Vec::new();
-    for at in 0..module.params.len() {
-        let id = ParamId(at as u32);
-        let param = &module.params[at];
-        let is_this = |name: &str| module.user_names(id).any(|known| known == name);
-        let given = values.iter().rev().find(|(name, _)| is_this(name)).map(|(_, value)| *value);
-        let listed = match workload {
-            Some(plan) => {
-                let at = plan.module.params.iter().position(|own| own.name == param.name);
-                at.and_then(|at| table.params.get(at).copied().flatten())
-            }
-            None => table.params.get(at).copied().flatten(),
-        };
-        let of_array = || match &param.source {
-            ParamSource::Shape { of: ShapeOwner::Tensor(tensor), dim } => {
-                let name = name_of(module, *tensor);
-                let array = arrays.iter().find(|array| array.name == name)?;
-                array.shape.get(*dim as usize).map(|extent| Const::Int((*extent).into()))
-            }
-            _ => None,
-        };
-        let of_any = || shape_of(module, id, arrays);
-        let folded = || match &param.source {
-            ParamSource::Set { default: value } | ParamSource::Derived(value) => {
-                match fold(module, Known { params: &found, elems: &[] }, value).kind {
-                    ExprKind::Const(value) => Some(value),
-                    _ => None,
-                }
-            }
-            _ => None,
-        };
-        let value = given.or(listed).or_else(of_array).or_else(of_any).or_else(folded);
-        found.push(value);
-    }
-    found
-}
-
-/// An extent that another array than the first one names it for has.
-fn shape_of(module: &Verified, id: ParamId, arrays: &[ArrayForm]) -> Option<Const> {
-    if !matches!(module.params[id.index()].source, ParamSource::Shape { .. }) {
-        return None;
-    }
-    module.tensors.iter().enumerate().find_map(|(at, tensor)| {
-        let is_this = |dim: &Dim| matches!(dim, Dim::Expr(e) if e.kind == ExprKind::Param(id));
-        let dim = tensor.dims.iter().position(is_this)?;
-        let name = name_of(module, TensorId(at as u32));
-        let array = arrays.iter().find(|array| array.name == name)?;
-        array.shape.get(dim).map(|extent| Const::Int((*extent).into()))
-    })
-}
-
-/// Element types of tensors: those of the source, those of arrays, and `f32` of outputs.
-fn elems(plan: &LoweredPlan, arrays: &[ArrayForm]) -> Vec<Option<DType>> {
-    let module = &plan.module;
-    let of = |(at, tensor): (usize, &wsp_ir::Tensor)| match tensor.elem {
-        Elem::Fixed(elem) => Some(elem),
-        Elem::Of(of) if of.index() != at => None,
-        Elem::Of(_) => {
-            let used = plan.tensors[at];
-            let is_output = tensor.storage == Storage::Launch && used.written;
-            let name = name_of(module, TensorId(at as u32));
-            let array = arrays.iter().find(|array| array.name == name);
-            array.map(|array| array.elem).or(is_output.then_some(DType::F32))
-        }
-    };
-    let mut elems: Vec<Option<DType>> = module.tensors.iter().enumerate().map(of).collect();
-    for at in 0..elems.len() {
-        if let Elem::Of(of) = module.tensors[at].elem {
-            elems[at] = elems[of.index()];
-        }
-    }
-    elems
-}
-
-fn tensors(
-    module: &Verified,
-    plan: &LoweredPlan,
-    params: &[Option<Const>],
-    elems: &[Option<DType>],
-    arrays: &[ArrayForm],
-) -> Result<Vec<TensorInfo>, Diagnostic> {
-    let mut all = Vec::new();
-    for (at, tensor) in module.tensors.iter().enumerate() {
-        let name = name_of(module, TensorId(at as u32));
-        let array = arrays.iter().find(|array| array.name == name && tensor.storage == Storage::Launch);
-        let used = plan.tensors[at].read || plan.tensors[at].written;
-        let extent = |dim: &Dim| match dim {
-            Dim::Expr(e) => match fold(module, Known { params, elems }, e).kind {
-                ExprKind::Const(Const::Int(n)) => u64::try_from(n).ok(),
-                _ => None,
-            },
-            _ => None,
-        };
-        let dims: Option<Vec<u64>> = match array {
-            Some(array) => Some(array.shape.clone()),
-            None => tensor.dims.iter().map(extent).collect(),
-        };
-        let plain = matches!(tensor.storage, Storage::Launch | Storage::Temporary);
-        let dims = match dims {
-            Some(dims) if plain => dims,
-            _ if !used => Vec::new(),
-            _ => {
-                return Err(refused(format!("the extents of `{name}` are not known before the launch"))
-                    .at(tensor.span, "")
-                    .note("caches in pages, workspaces and ragged tensors have no form on an array")
-                    .help(
-                        "give the array, or the parameters of its extents, or run the program on `cpu_sim`",
-                    ));
-            }
-        };
-        all.push(TensorInfo {
-            name,
-            dims,
-            dtype: elems[at].unwrap_or(DType::F32),
-            host: tensor.storage == Storage::Launch,
-            span: tensor.span,
-        });
-    }
-    Ok(all)
-}
-
-/// The arrays that a launch takes beside these, with extents that follow from the values.
-///
-/// # Errors
-/// An extent that no value tells.
-pub(crate) fn forms(
-    plan: &LoweredPlan,
-    given: &[ArrayForm],
-    values: &[(String, ParamValue)],
-) -> Result<Vec<ArrayForm>, Diagnostics> {
-    let module = into_verified(plan.module.clone())?;
-    let params = params(&module, None, &LaunchTable::default(), given, values);
-    let known = Known { params: &params, elems: &[] };
-    let mut forms = Vec::new();
-    for (at, tensor) in module.tensors.iter().enumerate() {
-        let id = TensorId(at as u32);
-        let extent = |dim: &Dim| match dim {
-            Dim::Expr(e) => match fold(&module, known, e).kind {
-                ExprKind::Const(Const::Int(n)) => u64::try_from(n).ok(),
-                _ => None,
-            },
-            _ => None,
-        };
-        let name = name_of(&module, id);
-        let is_given = given.iter().any(|form| form.name == name);
-        if tensor.storage != Storage::Launch || !plan.tensors[at].read || plan.tensors[at].written || is_given
-        {
-            continue;
-        }
-        let elem = match tensor.elem {
-            Elem::Fixed(elem) => elem,
-            Elem::Of(_) => DType::F32,
-        };
-        match tensor.dims.iter().map(extent).collect() {
-            Some(shape) => forms.push(ArrayForm { name, elem, shape }),
-            None => {
-                return Err(refused(format!("the extents of `{name}` are not known"))
-                    .at(tensor.span, "")
-                    .help("give them with `--set NAME=VALUE`, or the array")
-                    .into());
-            }
-        }
-    }
-    Ok(forms)
 }

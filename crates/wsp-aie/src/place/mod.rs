@@ -18,6 +18,9 @@ use wsp_diag::Diagnostic;
 /// Most nodes that may move of a graph whose placement is proven to cost least.
 pub const EXACT: usize = 8;
 
+/// Moves and exchanges that are looked at for each node of a larger graph.
+pub const STEPS: u32 = 30_000;
+
 /// What is to be placed.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Graph {
@@ -85,9 +88,17 @@ impl Placement {
 /// # Errors
 /// What an array has too little of, with numbers; a graph that names nodes or tiles that are not there.
 pub fn place(graph: &Graph) -> Result<Placement, Diagnostic> {
+    place_within(graph, STEPS)
+}
+
+/// Places a graph of more than [`EXACT`] nodes with so many moves and exchanges per node, fewer of which may cost more.
+///
+/// # Errors
+/// As [`place`].
+pub fn place_within(graph: &Graph, steps: u32) -> Result<Placement, Diagnostic> {
     graph.verify()?;
     let movable = graph.nodes.iter().filter(|node| node.at.is_none()).count();
-    let tiles = search::best(graph);
+    let tiles = search::best(graph, steps);
     if movable <= EXACT {
         return exact::least(graph, tiles);
     }

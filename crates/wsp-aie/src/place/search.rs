@@ -6,8 +6,6 @@ use crate::device::{Tile, TileKind};
 
 /// Moves and exchanges that are looked at, of a graph whose least placement is found after them.
 const STEPS_TO_BEGIN: u32 = 20_000;
-/// Those of a larger one, per node.
-const STEPS_PER_NODE: u32 = 30_000;
 /// Exchanges at random before the next descent.
 const KICKS: u64 = 4;
 
@@ -27,7 +25,7 @@ struct Search<'g> {
 }
 
 /// A placement with few excesses and little cost.
-pub(super) fn best(graph: &Graph) -> Vec<Tile> {
+pub(super) fn best(graph: &Graph, steps: u32) -> Vec<Tile> {
     let ends = |node: usize| {
         let is_end = |(_, net): &(usize, &super::Net)| net.from == node || net.to.contains(&node);
         graph.nets.iter().enumerate().filter(is_end).map(|(at, _)| at).collect()
@@ -40,7 +38,7 @@ pub(super) fn best(graph: &Graph) -> Vec<Tile> {
     let most = if movable.len() <= super::EXACT {
         STEPS_TO_BEGIN
     } else {
-        STEPS_PER_NODE.saturating_mul(movable.len() as u32)
+        steps.saturating_mul(movable.len() as u32)
     };
     let mut search = Search { graph, nets, movable, tiles, steps: 0, most, random: 0x9E37_79B9_7F4A_7C15 };
     let mut tiles = search.begin();

@@ -9,6 +9,7 @@
 )]
 
 mod advice;
+mod arrays;
 mod asm;
 mod attention;
 mod cache;

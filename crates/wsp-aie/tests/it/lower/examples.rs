@@ -140,3 +140,28 @@ fn one_query_attends_to_as_many_tokens_as_a_launch_says() {
         close(&outcome.outputs["o"], &wanted);
     }
 }
+
+/// A kernel that stores both ends of a box: what lies between comes from the host, and goes back to it.
+#[test]
+fn what_a_task_leaves_of_a_box_stays_as_it_was() {
+    let kernels = "
+        PTO_SHAPE(x, n)
+        PTO_SHAPE(y, n)
+        struct Part { uint32_t first; };
+        PTO_KERNEL_IMPL(ends) {
+            auto desc = PTO_GET_DESCRIPTOR<Part>();
+            VecTile<float, 1, 64> t;
+            TLOAD(t, x, {desc.first});
+            TSTORE(y, t, {desc.first});
+            TSTORE(y, t, {desc.first + 128});
+        }";
+    let text = "use \"k.pto\"; workload main { parallel for i in 0..2 { ends(first = 192 * i); } }";
+    let (x, y) = (array(&[384], 1), array(&[384], 2));
+    let outcome = run(&plan(text, kernels, "xdna1"), args(&[("x", &x), ("y", &y)], &[])).expect("it runs");
+    let (x, y) = (numbers(&x), numbers(&y));
+    let wanted = |at: usize| match at % 192 / 64 {
+        1 => y[at],
+        _ => x[at / 192 * 192 + at % 64],
+    };
+    close(&outcome.outputs["y"], &(0..384).map(wanted).collect::<Vec<_>>());
+}

@@ -4,11 +4,8 @@ mod examples;
 mod refused;
 
 use std::sync::Arc;
-use wsp_aie::lower::Listed;
-use wsp_aie::{AieBackend, Lister};
-use wsp_backend::{
-    Args, Backend as _, Detail, EmitOptions, GraphListing, GraphOptions, Outcome, RunError, RunOptions,
-};
+use wsp_aie::{AieBackend, Simulation};
+use wsp_backend::{Args, Backend as _, EmitOptions, Outcome, Program, RunError, RunOptions};
 use wsp_cpu::CpuSimBackend;
 use wsp_diag::{Diagnostics, SourceMap};
 use wsp_memory::Array;
@@ -16,33 +13,17 @@ use wsp_plan::target::Target;
 use wsp_plan::workload::WorkloadPlan;
 use wsp_plan::{CompileOptions, ParamValue, PlanSource};
 
-/// Lists launches by the simulation.
+/// The simulation.
 struct Simulated;
 
-impl Lister for Simulated {
-    fn listed(&self, plan: &PlanSource, args: &Args) -> Result<Listed, Diagnostics> {
-        let program = CpuSimBackend::default().compile(plan)?;
-        let detail = Detail { accesses: true, ..Detail::default() };
-        let graph = program.graph(args, &GraphOptions { detail, ..GraphOptions::default() });
-        let table = program.table(args, &RunOptions::default());
-        Ok(Listed {
-            graph: graph.map_err(RunError::into_diagnostics)?,
-            table: table.map_err(RunError::into_diagnostics)?,
-        })
-    }
-
-    fn graph(
-        &self,
-        plan: &PlanSource,
-        args: &Args,
-        options: &GraphOptions,
-    ) -> Result<GraphListing, RunError> {
-        CpuSimBackend::default().compile(plan).map_err(RunError::Refused)?.graph(args, options)
+impl Simulation for Simulated {
+    fn compile(&self, plan: &PlanSource) -> Result<Box<dyn Program>, Diagnostics> {
+        CpuSimBackend::default().compile(plan)
     }
 }
 
 fn backend() -> AieBackend {
-    AieBackend { lister: Arc::new(Simulated) }
+    AieBackend { simulation: Arc::new(Simulated), steps: 300 }
 }
 
 /// A workload over the kernels of a file, for a target.

@@ -1,0 +1,194 @@
+//! What is known of a launch: parameters, element types and extents.
+
+use super::refused;
+use super::trace::{TensorInfo, name_of};
+use wsp_backend::{ArrayForm, LaunchTable};
+use wsp_core::{DType, ParamId, TensorId};
+use wsp_diag::{Diagnostic, Diagnostics};
+use wsp_ir::{Const, Dim, Elem, ExprKind, ParamSource, ShapeOwner, Storage, Verified, into_verified};
+use wsp_plan::workload::WorkloadPlan;
+use wsp_plan::{LoweredPlan, ParamValue};
+use wsp_tile::{Known, fold};
+
+/// Values of parameters, where only these are given.
+pub(crate) fn values(module: &Verified, set: &[(String, ParamValue)]) -> Vec<Option<Const>> {
+    params(module, None, &LaunchTable::default(), &[], set)
+}
+
+/// Values of the parameters of the kernels' file.
+pub(super) fn params(
+    module: &Verified,
+    workload: Option<&WorkloadPlan>,
+    table: &LaunchTable,
+    arrays: &[ArrayForm],
+    values: &[(String, ParamValue)],
+) -> Vec<Option<Const>> {
+    let mut found: Vec<Option<Const>> = Vec::new();
+    for at in 0..module.params.len() {
+        let id = ParamId(at as u32);
+        let param = &module.params[at];
+        let is_this = |name: &str| module.user_names(id).any(|known| known == name);
+        let given = values.iter().rev().find(|(name, _)| is_this(name)).map(|(_, value)| *value);
+        let listed = match workload {
+            Some(plan) => {
+                let at = plan.module.params.iter().position(|own| own.name == param.name);
+                at.and_then(|at| table.params.get(at).copied().flatten())
+            }
+            None => table.params.get(at).copied().flatten(),
+        };
+        let of_array = || match &param.source {
+            ParamSource::Shape { of: ShapeOwner::Tensor(tensor), dim } => {
+                let name = name_of(module, *tensor);
+                let array = arrays.iter().find(|array| array.name == name)?;
+                array.shape.get(*dim as usize).map(|extent| Const::Int((*extent).into()))
+            }
+            _ => None,
+        };
+        let of_any = || shape_of(module, id, arrays);
+        let folded = || match &param.source {
+            ParamSource::Set { default: value } | ParamSource::Derived(value) => {
+                match fold(module, Known { params: &found, elems: &[] }, value).kind {
+                    ExprKind::Const(value) => Some(value),
+                    _ => None,
+                }
+            }
+            _ => None,
+        };
+        let value = given.or(listed).or_else(of_array).or_else(of_any).or_else(folded);
+        found.push(value);
+    }
+    found
+}
+
+/// An extent that another array than the first one names it for has.
+fn shape_of(module: &Verified, id: ParamId, arrays: &[ArrayForm]) -> Option<Const> {
+    if !matches!(module.params[id.index()].source, ParamSource::Shape { .. }) {
+        return None;
+    }
+    module.tensors.iter().enumerate().find_map(|(at, tensor)| {
+        let is_this = |dim: &Dim| matches!(dim, Dim::Expr(e) if e.kind == ExprKind::Param(id));
+        let dim = tensor.dims.iter().position(is_this)?;
+        let name = name_of(module, TensorId(at as u32));
+        let array = arrays.iter().find(|array| array.name == name)?;
+        array.shape.get(dim).map(|extent| Const::Int((*extent).into()))
+    })
+}
+
+/// Element types of tensors: those of the source, those of arrays, and `f32` of outputs.
+pub(super) fn elems(plan: &LoweredPlan, arrays: &[ArrayForm]) -> Vec<Option<DType>> {
+    let module = &plan.module;
+    let of = |(at, tensor): (usize, &wsp_ir::Tensor)| match tensor.elem {
+        Elem::Fixed(elem) => Some(elem),
+        Elem::Of(of) if of.index() != at => None,
+        Elem::Of(_) => {
+            let used = plan.tensors[at];
+            let is_output = tensor.storage == Storage::Launch && used.written;
+            let name = name_of(module, TensorId(at as u32));
+            let array = arrays.iter().find(|array| array.name == name);
+            array.map(|array| array.elem).or(is_output.then_some(DType::F32))
+        }
+    };
+    let mut elems: Vec<Option<DType>> = module.tensors.iter().enumerate().map(of).collect();
+    for at in 0..elems.len() {
+        if let Elem::Of(of) = module.tensors[at].elem {
+            elems[at] = elems[of.index()];
+        }
+    }
+    elems
+}
+
+/// The tensors of a launch.
+///
+/// # Errors
+/// Extents that are not known.
+pub(super) fn tensors(
+    module: &Verified,
+    plan: &LoweredPlan,
+    params: &[Option<Const>],
+    elems: &[Option<DType>],
+    arrays: &[ArrayForm],
+) -> Result<Vec<TensorInfo>, Diagnostic> {
+    let mut all = Vec::new();
+    for (at, tensor) in module.tensors.iter().enumerate() {
+        let name = name_of(module, TensorId(at as u32));
+        let array = arrays.iter().find(|array| array.name == name && tensor.storage == Storage::Launch);
+        let used = plan.tensors[at].read || plan.tensors[at].written;
+        let extent = |dim: &Dim| match dim {
+            Dim::Expr(e) => match fold(module, Known { params, elems }, e).kind {
+                ExprKind::Const(Const::Int(n)) => u64::try_from(n).ok(),
+                _ => None,
+            },
+            _ => None,
+        };
+        let dims: Option<Vec<u64>> = match array {
+            Some(array) => Some(array.shape.clone()),
+            None => tensor.dims.iter().map(extent).collect(),
+        };
+        let plain = matches!(tensor.storage, Storage::Launch | Storage::Temporary);
+        let dims = match dims {
+            Some(dims) if plain => dims,
+            _ if !used => Vec::new(),
+            _ => {
+                return Err(refused(format!("the extents of `{name}` are not known before the launch"))
+                    .at(tensor.span, "")
+                    .note("caches in pages, workspaces and ragged tensors have no form on an array")
+                    .help(
+                        "give the array, or the parameters of its extents, or run the program on `cpu_sim`",
+                    ));
+            }
+        };
+        all.push(TensorInfo {
+            name,
+            dims,
+            dtype: elems[at].unwrap_or(DType::F32),
+            host: tensor.storage == Storage::Launch,
+            span: tensor.span,
+        });
+    }
+    Ok(all)
+}
+
+/// The arrays that a launch takes beside these, with extents that follow from the values.
+///
+/// # Errors
+/// An extent that no value tells.
+pub(crate) fn forms(
+    plan: &LoweredPlan,
+    given: &[ArrayForm],
+    values: &[(String, ParamValue)],
+) -> Result<Vec<ArrayForm>, Diagnostics> {
+    let module = into_verified(plan.module.clone())?;
+    let params = params(&module, None, &LaunchTable::default(), given, values);
+    let known = Known { params: &params, elems: &[] };
+    let mut forms = Vec::new();
+    for (at, tensor) in module.tensors.iter().enumerate() {
+        let id = TensorId(at as u32);
+        let extent = |dim: &Dim| match dim {
+            Dim::Expr(e) => match fold(&module, known, e).kind {
+                ExprKind::Const(Const::Int(n)) => u64::try_from(n).ok(),
+                _ => None,
+            },
+            _ => None,
+        };
+        let name = name_of(&module, id);
+        let is_given = given.iter().any(|form| form.name == name);
+        if tensor.storage != Storage::Launch || !plan.tensors[at].read || plan.tensors[at].written || is_given
+        {
+            continue;
+        }
+        let elem = match tensor.elem {
+            Elem::Fixed(elem) => elem,
+            Elem::Of(_) => DType::F32,
+        };
+        match tensor.dims.iter().map(extent).collect() {
+            Some(shape) => forms.push(ArrayForm { name, elem, shape }),
+            None => {
+                return Err(refused(format!("the extents of `{name}` are not known"))
+                    .at(tensor.span, "")
+                    .help("give them with `--set NAME=VALUE`, or the array")
+                    .into());
+            }
+        }
+    }
+    Ok(forms)
+}
