@@ -277,6 +277,15 @@ mod tests {
         assert_eq!(binary(Binary::DivU, int, (-1i64) as u64, 2), Some(127));
         assert_eq!(binary(Binary::Compare(6), int, 1, (-1i64) as u64), Some(1));
         assert_eq!(binary(Binary::Compare(2), int, 1, (-1i64) as u64), Some(0));
+        assert_eq!(binary(Binary::RemU, int, (-1i64) as u64, 16), Some(15));
+        assert_eq!(binary(Binary::RemU, int, 1, 0), None);
+        assert_eq!(binary(Binary::ShrU, int, (-128i64) as u64, 7), Some(1));
+        assert_eq!(binary(Binary::ShrU, int, 1, 8), None);
+        assert_eq!(binary(Binary::MaxU, int, 1, (-1i64) as u64), Some((-1i64) as u64));
+        assert_eq!(binary(Binary::MinU, int, 1, (-1i64) as u64), Some(1));
+        let (minus, four_billion) = ((-1i64) as u64, 4_294_967_296.0);
+        assert_eq!(cast(Scalar::F32, Scalar::Int(32), true, minus), from_f64(four_billion, Scalar::F32));
+        assert_eq!(cast(Scalar::F32, Scalar::Int(32), false, minus), from_f64(-1.0, Scalar::F32));
     }
 
     #[test]
