@@ -52,6 +52,9 @@ struct Found {
     span: Span,
 }
 
+/// The least and greatest index of a box, by dimension.
+type Bounds = Vec<[i128; 2]>;
+
 type Values = OrderedMap<LocalId, Affine<Variable>>;
 
 struct Finder<'a> {
@@ -69,8 +72,7 @@ impl Boxes {
             Finder { module, values: OrderedMap::new(), reach: OrderedMap::new(), found: Vec::new() };
         finder.nodes(&program.body)?;
         let mut boxes = Boxes::default();
-        // The least and greatest index of each box, by dimension.
-        let mut bounds: Vec<Vec<[i128; 2]>> = Vec::new();
+        let mut bounds: Vec<Bounds> = Vec::new();
         for found in &finder.found {
             finder.place(found, (module, known), &mut boxes, &mut bounds)?;
         }
@@ -201,7 +203,7 @@ impl Finder<'_> {
     }
 
     /// Where a place begins by what a launch decides, and its least and greatest index in each dimension beside that.
-    fn bounds(&self, found: &Found) -> Result<(Vec<Affine<Number>>, Vec<[i128; 2]>), Refusal> {
+    fn bounds(&self, found: &Found) -> Result<(Vec<Affine<Number>>, Bounds), Refusal> {
         let name = &self.module.tensors[found.tensor.index()].name;
         let refused = |what| Err(Refusal { reason: Reason::Box, what, span: found.span });
         let (mut origin, mut ends) = (Vec::new(), Vec::new());
@@ -237,7 +239,7 @@ impl Finder<'_> {
         found: &Found,
         (module, known): (&Verified, Known<'_>),
         boxes: &mut Boxes,
-        bounds: &mut Vec<Vec<[i128; 2]>>,
+        bounds: &mut Vec<Bounds>,
     ) -> Result<(), Refusal> {
         let name = &module.tensors[found.tensor.index()].name;
         let (origin, ends) = self.bounds(found)?;

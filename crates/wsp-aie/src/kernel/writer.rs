@@ -19,6 +19,9 @@ const LEVELS: usize = 48;
 /// Most values that are written: many times what a core's program holds.
 const VALUES: usize = 1 << 16;
 
+/// Writes a round of a loop from its place and the values that it carries; what it hands on.
+type Round<'r, W> = dyn FnMut(&mut W, Value, &[Value]) -> Vec<Value> + 'r;
+
 /// What values of tiles are computed as.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
@@ -302,7 +305,7 @@ impl<'a> Writer<'a> {
         &mut self,
         (low, end, step): (Value, Value, Value),
         carried: &[Value],
-        body: &mut dyn FnMut(&mut Self, Value, &[Value]) -> Vec<Value>,
+        body: &mut Round<'_, Self>,
     ) -> Vec<Value> {
         if let (Some(low_at), Some(end), Some(step)) = (self.fixed(low), self.fixed(end), self.fixed(step)) {
             if low_at >= end {
@@ -328,12 +331,7 @@ impl<'a> Writer<'a> {
     }
 
     /// A loop over places from 0 up to an end.
-    pub(super) fn each(
-        &mut self,
-        end: Value,
-        carried: &[Value],
-        body: &mut dyn FnMut(&mut Self, Value, &[Value]) -> Vec<Value>,
-    ) -> Vec<Value> {
+    pub(super) fn each(&mut self, end: Value, carried: &[Value], body: &mut Round<'_, Self>) -> Vec<Value> {
         let (low, step) = (self.index(0), self.index(1));
         self.rounds((low, end, step), carried, body)
     }
