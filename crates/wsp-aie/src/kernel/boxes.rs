@@ -52,6 +52,9 @@ struct Found {
     span: Span,
 }
 
+/// The least and greatest index of a box, by dimension.
+type Bounds = Vec<[i128; 2]>;
+
 type Values = OrderedMap<LocalId, Affine<Variable>>;
 
 struct Finder<'a> {
@@ -69,8 +72,7 @@ impl Boxes {
             Finder { module, values: OrderedMap::new(), reach: OrderedMap::new(), found: Vec::new() };
         finder.nodes(&program.body)?;
         let mut boxes = Boxes::default();
-        // The least and greatest index of each box, by dimension.
-        let mut bounds: Vec<Vec<[i128; 2]>> = Vec::new();
+        let mut bounds: Vec<Bounds> = Vec::new();
         for found in &finder.found {
             finder.place(found, (module, known), &mut boxes, &mut bounds)?;
         }
@@ -200,18 +202,11 @@ impl Finder<'_> {
         Ok(())
     }
 
-    /// Adds a place to the box that it lies in.
-    fn place(
-        &self,
-        found: &Found,
-        (module, known): (&Verified, Known<'_>),
-        boxes: &mut Boxes,
-        bounds: &mut Vec<Vec<[i128; 2]>>,
-    ) -> Result<(), Refusal> {
-        let name = &module.tensors[found.tensor.index()].name;
-        let mut refused = None;
-        let mut origin = Vec::new();
-        let mut ends = Vec::new();
+    /// Where a place begins by what a launch decides, and its least and greatest index in each dimension beside that.
+    fn bounds(&self, found: &Found) -> Result<(Vec<Affine<Number>>, Bounds), Refusal> {
+        let name = &self.module.tensors[found.tensor.index()].name;
+        let refused = |what| Err(Refusal { reason: Reason::Box, what, span: found.span });
+        let (mut origin, mut ends) = (Vec::new(), Vec::new());
         for (dim, index) in found.index.iter().enumerate() {
             let mut base = Affine::default();
             let [mut low, mut high] = [index.constant; 2];
@@ -221,7 +216,7 @@ impl Finder<'_> {
                     Variable::Loop(id) => match self.reach.get(id) {
                         Some(reach) if *factor < 0 => low += reach * factor,
                         Some(reach) => high += reach * factor,
-                        None => refused = Some(format!("a box of `{name}` whose size a launch decides")),
+                        None => return refused(format!("a box of `{name}` whose size a launch decides")),
                     },
                 }
             }
@@ -233,30 +228,33 @@ impl Finder<'_> {
             ends.push([low, high + i128::from(size)]);
         }
         if ends.iter().any(|[low, high]| high - low > 1 << 20) {
-            refused = Some(format!("a box of `{name}` of more than a million elements"));
+            return refused(format!("a box of `{name}` of more than a million elements"));
         }
-        if let Some(what) = refused {
-            return Err(Refusal { reason: Reason::Box, what, span: found.span });
-        }
+        Ok((origin, ends))
+    }
+
+    /// Adds a place to the box that it lies in.
+    fn place(
+        &self,
+        found: &Found,
+        (module, known): (&Verified, Known<'_>),
+        boxes: &mut Boxes,
+        bounds: &mut Vec<Bounds>,
+    ) -> Result<(), Refusal> {
+        let name = &module.tensors[found.tensor.index()].name;
+        let (origin, ends) = self.bounds(found)?;
         let ty = element(module, known, found.tensor).and_then(type_of).ok_or_else(|| Refusal {
             reason: Reason::Elements,
             what: format!("the type of the elements of `{name}`"),
             span: found.span,
         })?;
         let same = |operand: &Operand| operand.tensor == found.tensor && operand.origin == origin;
-        let at = boxes.operands.iter().position(same);
-        let at = at.unwrap_or_else(|| {
-            let operand = Operand {
-                tensor: found.tensor,
-                origin: origin.clone(),
-                ty: Type::memref(&[], ty),
-                reads: false,
-                writes: false,
-            };
-            boxes.operands.push(operand);
+        let at = boxes.operands.iter().position(same).unwrap_or(boxes.operands.len());
+        if at == boxes.operands.len() {
+            let (tensor, ty) = (found.tensor, Type::memref(&[], ty));
+            boxes.operands.push(Operand { tensor, origin, ty, reads: false, writes: false });
             bounds.push(ends.clone());
-            boxes.operands.len() - 1
-        });
+        }
         boxes.operands[at].reads |= found.reads;
         boxes.operands[at].writes |= found.writes;
         for (bounds, [low, high]) in bounds[at].iter_mut().zip(ends) {

@@ -14,6 +14,9 @@ impl Writer<'_> {
     /// Writes nodes one after the other.
     pub(super) fn nodes(&mut self, nodes: &[Node]) {
         for node in nodes {
+            if self.is_too_long() {
+                return;
+            }
             match node {
                 Node::Set { local, value } => {
                     let from = value.ty;

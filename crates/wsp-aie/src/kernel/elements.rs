@@ -1,6 +1,7 @@
 //! Element by element.
 
-use super::writer::{Grid, Kind, Writer};
+use super::grids::Grid;
+use super::writer::{Kind, Writer};
 use super::{Reason, type_of};
 use crate::mlir::{Attr, Op, Type, Value};
 use wsp_core::DType;
@@ -63,6 +64,13 @@ impl Writer<'_> {
                     writer.store(to, r, c, value);
                 });
             }
+            _ => self.picked(op),
+        }
+    }
+
+    /// Between bounds, or from one of two.
+    fn picked(&mut self, op: &TileOp<Tile>) {
+        match op {
             TileOp::Clamp { dst, src, low, high } => {
                 let kind = self.kind(src);
                 let (from, to) = (self.tile(src), self.tile(dst));

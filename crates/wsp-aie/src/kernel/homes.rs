@@ -20,8 +20,9 @@ struct Use {
     writes: u32,
     loads: u32,
     stores: u32,
-    /// The last transfer.
-    transfer: u32,
+    /// The last load and the last store.
+    load: u32,
+    store: u32,
     /// The last instruction of any kind.
     last: u32,
 }
@@ -40,11 +41,12 @@ pub(super) fn homes(program: &TileProgram, boxes: &Boxes) -> Vec<Home> {
             let found = uses.entry(tile.buffer).or_default();
             found.writes += u32::from(used != TileUse::Read);
             found.last = instruction.id;
-            if is_load || is_store {
-                found.transfer = instruction.id;
+            if is_load {
+                (found.loads, found.load) = (found.loads + 1, instruction.id);
             }
-            found.loads += u32::from(is_load);
-            found.stores += u32::from(is_store);
+            if is_store {
+                (found.stores, found.store) = (found.stores + 1, instruction.id);
+            }
         });
     });
     let (mut outer, mut extents) = (Vec::new(), OrderedSet::new());
@@ -61,16 +63,16 @@ pub(super) fn homes(program: &TileProgram, boxes: &Boxes) -> Vec<Home> {
     let mut taken = Vec::new();
     let mut found = Vec::new();
     for (buffer, of) in &uses {
-        let fits = (of.loads == 1 && of.writes == 1 && of.stores == 0)
-            || (of.stores == 1 && of.loads == 0 && of.last == of.transfer);
-        if !fits || !outer.contains(&of.transfer) {
-            continue;
-        }
-        let Some(site) = boxes.sites.get(&of.transfer) else { continue };
+        let transfer = match of {
+            Use { stores: 1, store, last, .. } if store == last => *store,
+            Use { loads: 1, writes: 1, load, .. } => *load,
+            _ => continue,
+        };
+        let Some(site) = boxes.sites.get(&transfer).filter(|_| outer.contains(&transfer)) else { continue };
         let sites = boxes.sites.values().filter(|other| other.operand == site.operand).count();
-        if sites == 1 && !taken.contains(&site.operand) && is_whole(program, boxes, *buffer, of.transfer) {
+        if sites == 1 && !taken.contains(&site.operand) && is_whole(program, boxes, *buffer, transfer) {
             taken.push(site.operand);
-            found.push(Home { buffer: *buffer, instruction: of.transfer });
+            found.push(Home { buffer: *buffer, instruction: transfer });
         }
     }
     found

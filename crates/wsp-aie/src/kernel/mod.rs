@@ -2,7 +2,7 @@
 //!
 //! 1. [`wsp_tile::specialise`] and [`wsp_tile::legalise_filled`] make a tile program for the one [memory](memories()) of a tile.
 //! 2. `boxes` finds which box of each tensor a program loads from and stores to: its [operands](Operand), the objects of fifos.
-//! 3. `nodes` writes loops, branches and scalars, `elements`, `reduce` and `moves` tile operations, with the `writer`. Tiles that only pass from or to an operand
+//! 3. `control` writes loops, branches and variables, `scalars` expressions, `elements`, `reduce` and `moves` tile operations over `grids`, with the `writer`. Tiles that only pass from or to an operand
 //!    lie in it (`homes`), all others are memory of the core's own.
 //! 4. `unused` takes out what nothing uses.
 //!
@@ -14,6 +14,7 @@ mod control;
 mod elements;
 mod fold;
 mod functions;
+mod grids;
 mod homes;
 mod moves;
 mod random;

@@ -1,7 +1,8 @@
 //! Elements at other places.
 
 use super::elements::{EQUAL, GREATER, LESS};
-use super::writer::{Grid, Kind, Writer};
+use super::grids::Grid;
+use super::writer::{Kind, Writer};
 use crate::mlir::{Type, Value};
 use wsp_ir::{Expr, TileOp};
 use wsp_tile::Tile;

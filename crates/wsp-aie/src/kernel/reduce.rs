@@ -1,7 +1,8 @@
 //! Rows and columns to one value, sums along rows, products of matrices.
 
 use super::elements::{GREATER, LESS};
-use super::writer::{Grid, Kind, LANES, Writer};
+use super::grids::Grid;
+use super::writer::{Kind, LANES, Writer};
 use crate::mlir::{Attr, Op, Type, Value};
 use wsp_core::{DType, LocalId};
 use wsp_ir::{BinaryTileOp, LocalTy, ReduceOp, TileOp};

@@ -87,20 +87,7 @@ impl Writer<'_> {
             ExprKind::Param(id) => self.given(Number::Param(*id), e.ty),
             ExprKind::Field(_, at) => self.given(Number::Field(*at), e.ty),
             ExprKind::AxisExtent(axis) => self.given(Number::Extent(*axis), e.ty),
-            ExprKind::Unary(op, a) => {
-                let value = self.expression(a);
-                match (op, a.ty.is_float()) {
-                    (UnOp::Not, _) => {
-                        let yes = self.literal(Const::Bool(true), ScalarTy::Bool);
-                        self.same("arith.xori", &[value, yes])
-                    }
-                    (UnOp::Neg, true) => self.same("arith.negf", &[value]),
-                    (UnOp::Neg, false) => {
-                        let zero = self.literal(Const::Int(0), a.ty);
-                        self.same("arith.subi", &[zero, value])
-                    }
-                }
-            }
+            ExprKind::Unary(op, a) => self.negated(*op, a),
             ExprKind::Binary(op, a, b) => {
                 let (left, right) = (self.expression(a), self.expression(b));
                 self.operator(*op, a.ty, left, right)
@@ -138,6 +125,21 @@ impl Writer<'_> {
                 self.span = e.span;
                 self.refuse(Reason::Host, "an expression of the host");
                 self.literal(Const::Int(0), e.ty)
+            }
+        }
+    }
+
+    fn negated(&mut self, op: UnOp, a: &Expr) -> Value {
+        let value = self.expression(a);
+        match (op, a.ty.is_float()) {
+            (UnOp::Not, _) => {
+                let yes = self.literal(Const::Bool(true), ScalarTy::Bool);
+                self.same("arith.xori", &[value, yes])
+            }
+            (UnOp::Neg, true) => self.same("arith.negf", &[value]),
+            (UnOp::Neg, false) => {
+                let zero = self.literal(Const::Int(0), a.ty);
+                self.same("arith.subi", &[zero, value])
             }
         }
     }

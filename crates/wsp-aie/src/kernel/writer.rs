@@ -1,48 +1,26 @@
 //! Operations one after the other, with loops around them, on scalars or on vectors of as many lanes.
 
-use super::boxes::{Boxes, Site, Variable};
+use super::boxes::Boxes;
 use super::homes::{Home, homes};
 use super::{Body, Number, Reason, Refusal, type_of, unused};
 use crate::mlir::{Attr, Module, Op, Shaped, Type, Value};
 use wsp_core::{DType, LocalId};
 use wsp_diag::Span;
 use wsp_ir::Verified;
-use wsp_ir::affine::Affine;
 use wsp_ordered::OrderedMap;
-use wsp_tile::{BufferId, Extent, Known, LoopId, Tile, TileProgram};
+use wsp_tile::{BufferId, Extent, Known, LoopId, TileProgram};
 
 /// Lanes of a vector: what a core adds in one instruction of `f32`.
 pub(super) const LANES: u32 = 16;
 
-/// What a dimension of a memory follows.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Along {
-    Rows,
-    Cols,
-    Neither,
-}
+/// Most loops and branches inside each other: the text of a design has 64 levels.
+const LEVELS: usize = 48;
 
-/// Elements of a memory by row and column.
-#[derive(Clone, Debug)]
-pub(super) struct Grid {
-    memory: Value,
-    pub(super) elem: DType,
-    /// The first index of each dimension, and what it follows.
-    dims: Vec<(Value, Along)>,
-}
+/// Most values that are written: many times what a core's program holds.
+const VALUES: usize = 1 << 16;
 
-impl Grid {
-    /// With rows and columns exchanged.
-    pub(super) fn turned(&self) -> Grid {
-        let turn = |along: Along| match along {
-            Along::Rows => Along::Cols,
-            Along::Cols => Along::Rows,
-            Along::Neither => Along::Neither,
-        };
-        let dims = self.dims.iter().map(|(first, along)| (*first, turn(*along))).collect();
-        Grid { dims, ..self.clone() }
-    }
-}
+/// Writes a round of a loop from its place and the values that it carries; what it hands on.
+type Round<'r, W> = dyn FnMut(&mut W, Value, &[Value]) -> Vec<Value> + 'r;
 
 /// What values of tiles are computed as.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -82,11 +60,11 @@ pub(super) struct Writer<'a> {
     /// Constants, which stand before all else.
     constants: Vec<(Attr, Type, Value)>,
     fixed: OrderedMap<Value, i64>,
-    operands: Vec<Value>,
+    pub(super) operands: Vec<Value>,
     pub(super) numbers: OrderedMap<Number, Value>,
-    locals: Vec<Value>,
-    homes: Vec<Home>,
-    buffers: OrderedMap<BufferId, Value>,
+    pub(super) locals: Vec<Value>,
+    pub(super) homes: Vec<Home>,
+    pub(super) buffers: OrderedMap<BufferId, Value>,
     /// Values of variables.
     pub(super) values: OrderedMap<LocalId, Value>,
     /// How far loops are past their start.
@@ -158,7 +136,8 @@ impl<'a> Writer<'a> {
         args.extend(numbers.iter().map(|(_, value)| *value));
         args.extend(&self.locals);
         let types = |values: &[Value]| values.iter().map(|value| self.text.ty(*value).clone()).collect();
-        let mut program = 0;
+        // What was left out counts.
+        let mut program = if self.text.values.len() > VALUES { crate::device::PROGRAM } else { 0 };
         ops.iter().for_each(|op| op.walk(&mut |op| program += crate::check::size(&self.text, op)));
         Ok(Body {
             name: self.program.name.clone(),
@@ -170,6 +149,11 @@ impl<'a> Writer<'a> {
             args,
             ops,
         })
+    }
+
+    /// Whether what is written is far too much, so that no more need be.
+    pub(super) fn is_too_long(&self) -> bool {
+        self.text.values.len() > VALUES
     }
 
     /// Keeps why there is no body; the first reason counts.
@@ -321,7 +305,7 @@ impl<'a> Writer<'a> {
         &mut self,
         (low, end, step): (Value, Value, Value),
         carried: &[Value],
-        body: &mut dyn FnMut(&mut Self, Value, &[Value]) -> Vec<Value>,
+        body: &mut Round<'_, Self>,
     ) -> Vec<Value> {
         if let (Some(low_at), Some(end), Some(step)) = (self.fixed(low), self.fixed(end), self.fixed(step)) {
             if low_at >= end {
@@ -347,12 +331,7 @@ impl<'a> Writer<'a> {
     }
 
     /// A loop over places from 0 up to an end.
-    pub(super) fn each(
-        &mut self,
-        end: Value,
-        carried: &[Value],
-        body: &mut dyn FnMut(&mut Self, Value, &[Value]) -> Vec<Value>,
-    ) -> Vec<Value> {
+    pub(super) fn each(&mut self, end: Value, carried: &[Value], body: &mut Round<'_, Self>) -> Vec<Value> {
         let (low, step) = (self.index(0), self.index(1));
         self.rounds((low, end, step), carried, body)
     }
@@ -385,6 +364,10 @@ impl<'a> Writer<'a> {
 
     /// The operations of a block, which yields values.
     fn block(&mut self, body: &mut dyn FnMut(&mut Self) -> Vec<Value>) -> Vec<Op> {
+        if self.open.len() > LEVELS {
+            self.refuse(Reason::Host, format!("a kernel with loops in more than {LEVELS} levels"));
+            return Vec::new();
+        }
         self.open.push(Vec::new());
         let yielded = body(self);
         let mut ops = self.open.pop().unwrap_or_default();
@@ -392,160 +375,5 @@ impl<'a> Writer<'a> {
             ops.push(Op::new("scf.yield").with(yielded));
         }
         ops
-    }
-
-    /// Whether a transfer is none, since the tile lies in the operand.
-    pub(super) fn is_home(&self, buffer: BufferId, instruction: u32) -> bool {
-        self.homes.contains(&Home { buffer, instruction })
-    }
-
-    /// The elements of a tile.
-    pub(super) fn tile(&mut self, tile: &Tile) -> Grid {
-        let buffer = self.program.buffer(tile.buffer);
-        if let Some(site) =
-            self.homes.iter().find(|home| home.buffer == tile.buffer).map(|home| home.instruction)
-        {
-            return self.site(site);
-        }
-        let memory = match self.buffers.get(&tile.buffer) {
-            Some(memory) => *memory,
-            None => {
-                let memory = self.memory(buffer.elem, buffer.rows, buffer.cols);
-                self.buffers.insert(tile.buffer, memory);
-                memory
-            }
-        };
-        self.whole_of(memory, buffer.elem)
-    }
-
-    /// Memory of the core's own, of the shape of a tile.
-    pub(super) fn scratch(&mut self, tile: &Tile) -> Grid {
-        let buffer = self.program.buffer(tile.buffer);
-        let memory = self.memory(buffer.elem, buffer.rows, buffer.cols);
-        self.whole_of(memory, buffer.elem)
-    }
-
-    fn memory(&mut self, elem: DType, rows: u32, cols: u32) -> Value {
-        let ty = Type::memref(&[u64::from(rows), u64::from(cols)], type_of(elem).unwrap_or(Type::F32));
-        let memory = self.text.value(format!("own{}", self.locals.len()), ty);
-        self.locals.push(memory);
-        memory
-    }
-
-    fn whole_of(&mut self, memory: Value, elem: DType) -> Grid {
-        let zero = self.index(0);
-        Grid { memory, elem, dims: vec![(zero, Along::Rows), (zero, Along::Cols)] }
-    }
-
-    /// Where an instruction touches a tensor.
-    pub(super) fn site(&mut self, instruction: u32) -> Grid {
-        let Site { operand, index, along } = self.boxes.sites[&instruction].clone();
-        let tensor = self.boxes.operands[operand].tensor;
-        let elem = super::boxes::element(self.module, self.known, tensor).unwrap_or(DType::F32);
-        let mut dims = Vec::new();
-        for (dim, index) in index.iter().enumerate() {
-            let first = self.place(index);
-            let follows = match along.iter().position(|of| of.map(usize::from) == Some(dim)) {
-                Some(0) => Along::Rows,
-                Some(_) => Along::Cols,
-                None => Along::Neither,
-            };
-            dims.push((first, follows));
-        }
-        Grid { memory: self.operands[operand], elem, dims }
-    }
-
-    fn place(&mut self, index: &Affine<Variable>) -> Value {
-        let mut at = self.index(index.constant as i64);
-        for (variable, factor) in &index.terms {
-            if let Variable::Loop(id) = variable {
-                let past = self.past[id];
-                let term = self.times(past, *factor as i64);
-                at = self.plus(at, term);
-            }
-        }
-        at
-    }
-
-    fn indices(&mut self, grid: &Grid, r: Value, c: Value) -> Vec<Value> {
-        let mut indices = Vec::new();
-        for (first, along) in &grid.dims {
-            indices.push(match along {
-                Along::Rows => self.plus(*first, r),
-                Along::Cols => self.plus(*first, c),
-                Along::Neither => *first,
-            });
-        }
-        indices
-    }
-
-    /// Whether neighbours in a row are neighbours in memory.
-    pub(super) fn has_rows(grid: &Grid) -> bool {
-        grid.dims.last().is_some_and(|(_, along)| *along == Along::Cols)
-    }
-
-    /// The lanes from an element on, as they are computed with.
-    pub(super) fn load(&mut self, grid: &Grid, r: Value, c: Value) -> Value {
-        let mut operands = vec![grid.memory];
-        operands.extend(self.indices(grid, r, c));
-        let name = if self.lanes == 1 { "memref.load" } else { "vector.load" };
-        let ty = self.ty(type_of(grid.elem).unwrap_or(Type::F32));
-        let value = self.op(name, &operands, ty);
-        if grid.elem != DType::Bf16 {
-            return value;
-        }
-        let wide = self.ty(Type::F32);
-        self.op("arith.extf", &[value], wide)
-    }
-
-    /// Lanes of the kind of a grid's elements to an element and those behind it.
-    pub(super) fn store(&mut self, grid: &Grid, r: Value, c: Value, mut value: Value) {
-        if grid.elem == DType::Bf16 {
-            let short = self.ty(Type::Bf16);
-            value = self.op("arith.truncf", &[value], short);
-        }
-        let mut operands = vec![value, grid.memory];
-        operands.extend(self.indices(grid, r, c));
-        let name = if self.lanes == 1 { "memref.store" } else { "vector.store" };
-        self.push(Op::new(name).with(operands));
-    }
-
-    /// All elements of a tile, one by one.
-    pub(super) fn singly(&mut self, tile: &Tile, body: &mut dyn FnMut(&mut Self, Value, Value)) {
-        let (rows, cols) = (self.extent(tile.rows), self.extent(tile.cols));
-        self.each(rows, &[], &mut |writer, r, _| {
-            writer.each(cols, &[], &mut |writer, c, _| {
-                body(writer, r, c);
-                Vec::new()
-            })
-        });
-    }
-
-    /// All elements of so many rows and columns: in vectors where a row is whole vectors of each of the grids, the rest one by one.
-    pub(super) fn all(
-        &mut self,
-        (rows, cols): (Extent, Extent),
-        grids: &[&Grid],
-        body: &mut dyn FnMut(&mut Self, Value, Value),
-    ) {
-        let (rows, end, zero) = (self.extent(rows), self.extent(cols), self.index(0));
-        let whole = match cols {
-            Extent::Known(n) if grids.iter().all(|grid| Self::has_rows(grid)) => i64::from(n / LANES * LANES),
-            _ => 0,
-        };
-        self.each(rows, &[], &mut |writer, r, _| {
-            let (middle, step, one) = (writer.index(whole), writer.index(i64::from(LANES)), writer.index(1));
-            writer.lanes = LANES;
-            writer.rounds((zero, middle, step), &[], &mut |writer, c, _| {
-                body(writer, r, c);
-                Vec::new()
-            });
-            writer.lanes = 1;
-            writer.rounds((middle, end, one), &[], &mut |writer, c, _| {
-                body(writer, r, c);
-                Vec::new()
-            });
-            Vec::new()
-        });
     }
 }

@@ -116,12 +116,8 @@ fn integer(op: Binary, bits: u32, a: i64, b: i64) -> Option<u64> {
         Binary::Plain(BinOp::Shl) if in_width => a << b,
         Binary::Plain(BinOp::Shl | BinOp::Shr) if !in_width => return None,
         Binary::Plain(op) => i64::binary(op, a, b).ok()?,
-        Binary::DivU => unsigned(a as u64, bits).checked_div(unsigned(b as u64, bits))? as i64,
-        Binary::RemU => unsigned(a as u64, bits).checked_rem(unsigned(b as u64, bits))? as i64,
-        Binary::ShrU if in_width => (unsigned(a as u64, bits) >> b) as i64,
-        Binary::ShrU => return None,
-        Binary::MaxU => unsigned(a as u64, bits).max(unsigned(b as u64, bits)) as i64,
-        Binary::MinU => unsigned(a as u64, bits).min(unsigned(b as u64, bits)) as i64,
+        Binary::Bare(BinOp::Shr) if !in_width => return None,
+        Binary::Bare(op) => u64::binary(op, unsigned(a as u64, bits), unsigned(b as u64, bits)).ok()? as i64,
         Binary::MaxNum => a.max(b),
         Binary::MinNum => a.min(b),
         Binary::Compare(_) => return None,
@@ -274,9 +270,18 @@ mod tests {
         );
         assert_eq!(binary(Binary::Plain(BinOp::Div), int, 1, 0), None);
         assert_eq!(binary(Binary::Plain(BinOp::Shl), int, 1, 8), None);
-        assert_eq!(binary(Binary::DivU, int, (-1i64) as u64, 2), Some(127));
+        assert_eq!(binary(Binary::Bare(BinOp::Div), int, (-1i64) as u64, 2), Some(127));
         assert_eq!(binary(Binary::Compare(6), int, 1, (-1i64) as u64), Some(1));
         assert_eq!(binary(Binary::Compare(2), int, 1, (-1i64) as u64), Some(0));
+        assert_eq!(binary(Binary::Bare(BinOp::Rem), int, (-1i64) as u64, 16), Some(15));
+        assert_eq!(binary(Binary::Bare(BinOp::Rem), int, 1, 0), None);
+        assert_eq!(binary(Binary::Bare(BinOp::Shr), int, (-128i64) as u64, 7), Some(1));
+        assert_eq!(binary(Binary::Bare(BinOp::Shr), int, 1, 8), None);
+        assert_eq!(binary(Binary::Bare(BinOp::Max), int, 1, (-1i64) as u64), Some((-1i64) as u64));
+        assert_eq!(binary(Binary::Bare(BinOp::Min), int, 1, (-1i64) as u64), Some(1));
+        let (minus, four_billion) = ((-1i64) as u64, 4_294_967_296.0);
+        assert_eq!(cast(Scalar::F32, Scalar::Int(32), true, minus), from_f64(four_billion, Scalar::F32));
+        assert_eq!(cast(Scalar::F32, Scalar::Int(32), false, minus), from_f64(-1.0, Scalar::F32));
     }
 
     #[test]

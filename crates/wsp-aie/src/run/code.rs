@@ -55,12 +55,8 @@ impl Scalar {
 pub(super) enum Binary {
     /// One of integers or of numbers. Of numbers the larger and the smaller are none where one of the two is none.
     Plain(BinOp),
-    /// Of integers without sign.
-    DivU,
-    RemU,
-    ShrU,
-    MaxU,
-    MinU,
+    /// One of integers without sign.
+    Bare(BinOp),
     /// The larger or smaller of numbers; one that is none loses.
     MaxNum,
     MinNum,

@@ -1,4 +1,5 @@
 //! Tests of designs as a whole.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(clippy::print_stderr, reason = "tests say where they are")]
 
 mod check;

@@ -18,7 +18,6 @@ pub(crate) struct Tools {
 
 impl Tools {
     /// They, with a folder for what they make; none where they are not there, of which `cargo xtask test` tells.
-    #[expect(clippy::disallowed_methods, reason = "a test makes a folder for what it compiles")]
     pub(crate) fn find(folder: &str) -> Option<Tools> {
         let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let root = workspace.join("target/tools/llvm-22/root");

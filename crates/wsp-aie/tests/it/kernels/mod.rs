@@ -7,4 +7,5 @@ mod drawn;
 mod one_core;
 mod operations;
 mod random;
+mod refusals;
 mod types;
