@@ -27,6 +27,8 @@ pub(crate) struct Singles {
     nodes: Vec<u32>,
     cores: Cores,
     iterations: Iterations,
+    /// Whether others wait, so that it matters how long these take.
+    is_timed: bool,
 }
 
 /// What of them is brought back.
@@ -34,8 +36,8 @@ pub(crate) struct SinglesDone {
     /// Those that have run.
     nodes: Vec<u32>,
     cores: Cores,
-    /// Nanoseconds that all took.
-    nanos: u64,
+    /// Nanoseconds that all took, if it matters.
+    nanos: Option<u64>,
 }
 
 /// How long kernels of one block take, as far as it was measured: decides how many are taken at once.
@@ -74,8 +76,8 @@ impl Singles {
         job: &Job<B>,
         worker: u32,
     ) -> (SinglesDone, Option<Cause<B::Failure>>) {
-        let Singles { mut nodes, cores, iterations } = self;
-        let start = clock::now();
+        let Singles { mut nodes, cores, iterations, is_timed } = self;
+        let start = is_timed.then(clock::now);
         let records = job.graph.image().nodes;
         let mut of = Seen { node: 0, item: 0, iterations, blocks: 1 };
         let mut failure = None;
@@ -89,7 +91,7 @@ impl Singles {
         };
         let ran = nodes.iter().position(|&node| run(node).map_err(|cause| failure = Some(cause)).is_err());
         nodes.truncate(ran.unwrap_or(nodes.len()));
-        (SinglesDone { nodes, cores, nanos: clock::nanos_since(start) }, failure)
+        (SinglesDone { nodes, cores, nanos: start.map(clock::nanos_since) }, failure)
     }
 }
 
@@ -115,8 +117,9 @@ impl<B: Bodies> Launch<B> {
         };
         self.busy += 1;
         let mut taken = self.spare_nodes.pop().unwrap_or_default();
+        let is_timed = nodes.ready.len() > 1;
         taken.extend(nodes.ready.drain(..most));
-        Some(Work::Singles(job, Singles { nodes: taken, cores: held, iterations }))
+        Some(Work::Singles(job, Singles { nodes: taken, cores: held, iterations, is_timed }))
     }
 }
 
@@ -127,7 +130,9 @@ impl<B: Bodies> State<B> {
         self.devices[launch.device as usize].cores.put(&done.cores);
         let kernels = done.nodes.len();
         launch.stats.add_kernels(kernels as u64);
-        launch.spell.measured(done.nanos, kernels);
+        if let Some(nanos) = done.nanos {
+            launch.spell.measured(nanos, kernels);
+        }
         launch.graph.complete(&mut launch.words, &done.nodes);
         done.nodes.clear();
         launch.spare_nodes.push(done.nodes);
