@@ -4,6 +4,7 @@ mod kernels;
 mod package;
 mod picture;
 mod run;
+mod text;
 
 use crate::codes;
 use crate::device::{Device, XDNA1, XDNA2};

@@ -6,7 +6,8 @@
 use crate::rust::{Source, has_word, is_of_name};
 
 /// What may name all of it: the backend, the crate that has the registry, and the tests of a crate that the registry uses, whose oracle it is.
-const FREE: [&str; 3] = ["crates/wsp-cpu/", "crates/pto-wsp/", "crates/wsp-tile/tests/"];
+const FREE: [&str; 4] =
+    ["crates/wsp-cpu/", "crates/pto-wsp/", "crates/wsp-tile/tests/", "crates/wsp-aie/tests/"];
 
 /// The backend.
 const BACKEND: &str = "wsp_cpu";

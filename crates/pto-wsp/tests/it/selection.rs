@@ -88,7 +88,7 @@ fn with_bodies() -> CpuSimBackend {
 fn a_backend_that_counts_tasks_takes_plans_of_every_kind() {
     let mut registry = registry_with(with_bodies());
     registry.register(counting()).expect("it is the first of its name");
-    assert!(registry.names().eq(["cpu_sim", "ascend", "count"]));
+    assert!(registry.names().eq(["cpu_sim", "ascend", "aie", "count"]));
     let x = Array::zeros(DType::F32, &[100, 3]).expect("it is small");
     let both = Array::zeros(DType::I64, &[8]).expect("it is small");
     let all = [
@@ -126,9 +126,19 @@ fn what_nothing_runs_is_refused_with_what_each_backend_says() {
     let registry = registry();
     let refused = registry.select(&unit(UNIT, Target::of(Platform::A3))).expect_err("nothing runs it");
     assert_eq!(refused[0].message, "no backend runs this task graph on target `ascend_910c`");
-    assert_eq!(refused[0].notes, ["`cpu_sim` runs `cpu_sim` (cpu)", "`ascend` runs `ascend_host`"]);
+    assert_eq!(
+        refused[0].notes,
+        [
+            "`cpu_sim` runs `cpu_sim` (cpu)",
+            "`ascend` runs `ascend_host`",
+            "`aie` runs `xdna1` (npu1), `xdna2` (npu2)"
+        ]
+    );
     let target = registry.target("a5").expect_err("nothing runs it");
-    assert_eq!(target.notes, ["targets that run here: `cpu_sim` (cpu), `ascend_host`"]);
+    assert_eq!(
+        target.notes,
+        ["targets that run here: `cpu_sim` (cpu), `ascend_host`, `xdna1` (npu1), `xdna2` (npu2)"]
+    );
     assert_eq!(registry.target("CPU"), Ok(CPU_SIM));
     assert!(registry.target("tpu").expect_err("it does not exist").message.contains("`tpu`"));
 }

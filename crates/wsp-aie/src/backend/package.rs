@@ -5,8 +5,8 @@
 //! | `design.mlir` | the design, with operations of `aie` and `aiex` in their generic spelling |
 //! | `manifest.json` | what it was made from, and the arrays of its sequence |
 
+use super::text;
 use crate::lower::Lowered;
-use crate::mlir::{Form, Version, print};
 use std::fmt::Write as _;
 use wsp_backend::{ContentKey, Emitted, MANIFEST, Package, signed};
 use wsp_diag::{Diagnostics, Severity};
@@ -17,16 +17,11 @@ const VERSION: u32 = 1;
 /// The file of the design.
 pub(super) const DESIGN: &str = "design.mlir";
 
-/// The text of a design.
-pub(super) fn text(lowered: &Lowered) -> String {
-    print(&lowered.design.module(), Form::Mixed, Version::default())
-}
-
 /// # Errors
 /// What the checker finds in the text.
 pub(super) fn emit(lowered: &Lowered, target: &Target) -> Result<Emitted, Diagnostics> {
-    let text = text(lowered);
-    let (_, found) = super::run::checked(&text)?;
+    let text = text::text(lowered);
+    let (_, found) = text::checked(&text)?;
     let mut package = Package::default();
     let manifest = manifest(lowered, target, &text);
     package.files.push((DESIGN.into(), text.into_bytes()));

@@ -1,10 +1,10 @@
 //! Runs of designs: the text of a design is parsed, checked and interpreted.
 
-use super::{Compiled, package};
+use super::Compiled;
+use super::text::{checked, placeless, text};
 use crate::codes;
 use crate::design::Design;
 use crate::lower::{HostArray, Lowered};
-use crate::mlir;
 use crate::run::{Allocation, Arg, Counts, Failure, Machine};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,31 +13,9 @@ use wsp_backend::{
     Args, ArrayForm, Bodies, Explanation, GraphListing, GraphOptions, KernelStats, Outcome, Prepared,
     Program, Recording, RunError, RunOptions, Stats, Unwritten, WorkloadRunOptions,
 };
-use wsp_diag::{Diagnostic, Diagnostics, FileId};
+use wsp_diag::{Diagnostic, Diagnostics};
 use wsp_memory::{Array, Claim};
 use wsp_plan::{Arrays, PlanSource};
-
-/// The design that a text is, and what is found beside errors.
-///
-/// # Errors
-/// Errors of the checker.
-pub(super) fn checked(text: &str) -> Result<(Design, Vec<Diagnostic>), Diagnostics> {
-    let module = mlir::parse(FileId::default(), text)?;
-    let read = Design::read(&module)?.into_iter().next();
-    let design = read.ok_or_else(|| Diagnostic::error(codes::DEVICE, "the text has no device"))?;
-    let found: Vec<Diagnostic> = crate::check(&design).into_iter().map(placeless).collect();
-    if found.iter().any(Diagnostic::is_error) {
-        return Err(Diagnostics(found.into_iter().filter(Diagnostic::is_error).collect()));
-    }
-    Ok((design, found))
-}
-
-/// A finding of a text that is not a file of the user.
-fn placeless(mut found: Diagnostic) -> Diagnostic {
-    found.primary = None;
-    found.labels.clear();
-    found
-}
 
 impl Compiled {
     /// What of the options an array has no part of.
@@ -134,7 +112,7 @@ impl Ready {
     fn new(program: Compiled, args: Args, options: RunOptions) -> Result<Ready, Diagnostics> {
         let begun = clock();
         let lowered = program.lowered(&args)?;
-        let (design, found) = checked(&package::text(&lowered))?;
+        let (design, found) = checked(&text(&lowered))?;
         let notes = super::heeded(&program.source).into_iter().chain(found).collect();
         let compile = begun.elapsed();
         Ok(Ready { program, lowered, design, notes, args, options, compile, outcome: None })

@@ -2,15 +2,15 @@
 
 use super::processes::{processes, stages};
 use super::refused;
-use super::values::{elems, params, tensors};
+use super::values::{TensorInfo, elems, params, tensors};
 use crate::kernel::{self, Body, Number};
 use std::sync::Arc;
 use wsp_backend::{ArrayForm, BARRIER_NODE, GraphListing, LaunchTable, TableRow};
-use wsp_core::{DType, FuncId, TensorId};
-use wsp_diag::{Diagnostic, Diagnostics, Span};
+use wsp_core::{DType, FuncId};
+use wsp_diag::{Diagnostic, Diagnostics};
 use wsp_ir::affine::Affine;
 use wsp_ir::workload::AccessMode;
-use wsp_ir::{BindingSource, Const, Consumer, Module, Verified, into_verified};
+use wsp_ir::{Const, Consumer, Verified, into_verified};
 use wsp_ordered::{OrderedMap, OrderedSet};
 use wsp_plan::workload::WorkloadPlan;
 use wsp_plan::{LoweredPlan, ParamValue, PlanSource};
@@ -51,21 +51,6 @@ pub(crate) struct Trace {
     pub(crate) workers: Option<u32>,
     /// Columns of the grid that the schedule maps tasks to.
     pub(crate) grid: Option<u32>,
-}
-
-/// A tensor.
-#[derive(Clone, Debug)]
-pub(crate) struct TensorInfo {
-    /// What a launch calls it, or the program.
-    pub(crate) name: String,
-    /// Extents, the outermost first.
-    pub(crate) dims: Vec<u64>,
-    /// The type of its elements.
-    pub(crate) dtype: DType,
-    /// Whether it is an array of the launch.
-    pub(crate) host: bool,
-    /// Where it is declared.
-    pub(crate) span: Span,
 }
 
 /// A task.
@@ -158,15 +143,6 @@ pub(super) fn parts(source: &PlanSource) -> Result<(&LoweredPlan, Option<&Worklo
         PlanSource::Unit(_) => Err(refused("a task graph has no form on an array".to_owned())
             .help("write the program as a workload, or run it on `cpu_sim`")),
     }
-}
-
-/// What a launch calls a tensor.
-pub(crate) fn name_of(module: &Module, id: TensorId) -> String {
-    let bound = module.entry.as_ref().and_then(|entry| {
-        let bound = entry.launch.bindings.iter().find(|of| of.source == BindingSource::Tensor(id))?;
-        entry.params.get(bound.param as usize).map(|param| param.name.clone())
-    });
-    bound.unwrap_or_else(|| module.tensors[id.index()].name.clone())
 }
 
 impl Trace {

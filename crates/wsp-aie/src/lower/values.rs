@@ -1,14 +1,40 @@
 //! What is known of a launch: parameters, element types and extents.
 
 use super::refused;
-use super::trace::{TensorInfo, name_of};
 use wsp_backend::{ArrayForm, LaunchTable};
 use wsp_core::{DType, ParamId, TensorId};
-use wsp_diag::{Diagnostic, Diagnostics};
-use wsp_ir::{Const, Dim, Elem, ExprKind, ParamSource, ShapeOwner, Storage, Verified, into_verified};
+use wsp_diag::{Diagnostic, Diagnostics, Span};
+use wsp_ir::{
+    BindingSource, Const, Dim, Elem, ExprKind, Module, ParamSource, ShapeOwner, Storage, Verified,
+    into_verified,
+};
 use wsp_plan::workload::WorkloadPlan;
 use wsp_plan::{LoweredPlan, ParamValue};
 use wsp_tile::{Known, fold};
+
+/// A tensor.
+#[derive(Clone, Debug)]
+pub(crate) struct TensorInfo {
+    /// What a launch calls it, or the program.
+    pub(crate) name: String,
+    /// Extents, the outermost first.
+    pub(crate) dims: Vec<u64>,
+    /// The type of its elements.
+    pub(crate) dtype: DType,
+    /// Whether it is an array of the launch.
+    pub(crate) host: bool,
+    /// Where it is declared.
+    pub(crate) span: Span,
+}
+
+/// What a launch calls a tensor.
+pub(crate) fn name_of(module: &Module, id: TensorId) -> String {
+    let bound = module.entry.as_ref().and_then(|entry| {
+        let bound = entry.launch.bindings.iter().find(|of| of.source == BindingSource::Tensor(id))?;
+        entry.params.get(bound.param as usize).map(|param| param.name.clone())
+    });
+    bound.unwrap_or_else(|| module.tensors[id.index()].name.clone())
+}
 
 /// Values of parameters, where only these are given.
 pub(crate) fn values(module: &Verified, set: &[(String, ParamValue)]) -> Vec<Option<Const>> {

@@ -1,0 +1,34 @@
+//! Designs as text, and back.
+
+use crate::codes;
+use crate::design::Design;
+use crate::lower::Lowered;
+use crate::mlir::{Form, Version, parse, print};
+use wsp_diag::{Diagnostic, Diagnostics, FileId};
+
+/// The text of a design.
+pub(super) fn text(lowered: &Lowered) -> String {
+    print(&lowered.design.module(), Form::Mixed, Version::default())
+}
+
+/// The design that a text is, and what is found beside errors.
+///
+/// # Errors
+/// Errors of the checker.
+pub(super) fn checked(text: &str) -> Result<(Design, Vec<Diagnostic>), Diagnostics> {
+    let module = parse(FileId::default(), text)?;
+    let read = Design::read(&module)?.into_iter().next();
+    let design = read.ok_or_else(|| Diagnostic::error(codes::DEVICE, "the text has no device"))?;
+    let found: Vec<Diagnostic> = crate::check(&design).into_iter().map(placeless).collect();
+    if found.iter().any(Diagnostic::is_error) {
+        return Err(Diagnostics(found.into_iter().filter(Diagnostic::is_error).collect()));
+    }
+    Ok((design, found))
+}
+
+/// A finding of a text that is not a file of the user.
+pub(super) fn placeless(mut found: Diagnostic) -> Diagnostic {
+    found.primary = None;
+    found.labels.clear();
+    found
+}
