@@ -2,6 +2,7 @@
 
 use super::cores::{CoreRange, Granted};
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use wsp_core::tg::image::{
     DecisionRecord, GangRecord, GuardRecord, Image, ImageFault, LevelRecord, LoopRecord, NONE, NodeKind,
@@ -100,6 +101,9 @@ pub struct GraphParts {
     /// What is asked of cores.
     pub affinities: Vec<Affinity>,
 }
+
+/// Iterations of the dynamic loops of a graph, by loop; none of a graph without them.
+pub(crate) type Iterations = Option<Arc<[u32]>>;
 
 /// Why a graph is refused: it was not made as it should have been.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -393,8 +397,9 @@ impl Graph {
         self.with_machine(words, |mut machine| nodes.iter().for_each(|&node| machine.complete(node)));
     }
 
-    pub(crate) fn iterations(&self, words: &mut [u32]) -> Vec<u32> {
-        self.with_machine(words, |machine| machine.iterations().to_vec())
+    /// In which rounds the loops of a run are that are counted at run time.
+    pub(crate) fn iterations(&self, words: &mut [u32]) -> Iterations {
+        self.has_loops().then(|| self.with_machine(words, |machine| machine.iterations().into()))
     }
 
     /// The kernels of a gang that start.

@@ -5,7 +5,7 @@ use super::config::CoreCounts;
 use super::cores::{Allowed, Cores};
 use super::events::Epochs;
 use super::failure::LaunchFailure;
-use super::graph::{Graph, Partition};
+use super::graph::{Graph, Iterations, Partition};
 use super::id::{LaunchId, StreamId};
 use super::placement::Placement;
 use super::ready::Class;
@@ -73,9 +73,6 @@ impl Stats {
         self.checkpoints += other.checkpoints;
     }
 }
-
-/// Iterations of the dynamic loops of a graph, by loop; none of a graph without them.
-pub(crate) type Iterations = Option<Arc<[u32]>>;
 
 /// What a worker of a launch needs.
 #[derive(Debug)]

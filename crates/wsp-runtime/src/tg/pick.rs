@@ -1,10 +1,11 @@
 //! What a worker that looks for work gets.
 
 use super::bodies::Bodies;
-use super::cores::Cores;
+use super::cores::{Cores, DeviceCores};
 use super::id::LaunchId;
-use super::launch::{Dispatch, Progress};
-use super::ready::{Asked, Class, Offer};
+use super::launch::{Dispatch, Launch, Progress};
+use super::ready::{Asked, Class, Nodes, Offer};
+use super::singles::Singles;
 use super::state::{Chore, Device, Gang, State};
 use super::work::{Member, Portion, Seen, Start, Work};
 
@@ -80,8 +81,8 @@ impl<B: Bodies> State<B> {
             let number = match asked {
                 Asked::Dispatch(number) => number,
                 Asked::Nodes(nodes) => {
-                    let taken =
-                        launches.get_mut(&nodes.launch).and_then(|of| of.take_singles(nodes, cores, threads));
+                    let launch = launches.get_mut(&nodes.launch);
+                    let taken = launch.and_then(|launch| take_singles(launch, nodes, cores, threads));
                     return taken.map_or(Offer::Blocked, |work| Offer::Taken(Picked::Work(work)));
                 }
             };
@@ -174,8 +175,31 @@ impl<B: Bodies> State<B> {
     }
 }
 
+/// Takes kernels of one block of a launch, if there are cores for a block.
+fn take_singles<B: Bodies>(
+    launch: &mut Launch<B>,
+    nodes: Nodes<'_>,
+    cores: &mut DeviceCores,
+    threads: u32,
+) -> Option<Work<B>> {
+    // Where one kernel of the launch may run, all may.
+    let held = cores.take(nodes.core_type, &launch.placement.of(0), 0)?;
+    let Some(job) = launch.lend() else {
+        cores.put(&held);
+        return None;
+    };
+    launch.busy += 1;
+    // What surrounds a node stays in its round until the node is complete.
+    let iterations = launch.graph.iterations(&mut launch.words);
+    let is_timed = nodes.ready.len() > 1;
+    let most = launch.spell.most(nodes.ready.len(), threads);
+    let mut taken = launch.spare_nodes.pop().unwrap_or_default();
+    taken.extend(nodes.ready.drain(..most));
+    Some(Work::Singles(job, Singles { nodes: taken, cores: held, iterations, is_timed }))
+}
+
 /// Takes cores for the next block of a kernel; an item needs none.
-fn take_cores<P>(cores: &mut super::cores::DeviceCores, dispatch: &Dispatch<P>) -> Option<Cores> {
+fn take_cores<P>(cores: &mut DeviceCores, dispatch: &Dispatch<P>) -> Option<Cores> {
     if dispatch.class == Class::Item {
         return Some(Cores::NONE);
     }

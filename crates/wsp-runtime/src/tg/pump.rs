@@ -5,9 +5,9 @@ use super::config::{Time, Tracing};
 use super::cores::Granted;
 use super::events::Waiter;
 use super::failure::{Cause, LaunchFault, Place};
-use super::graph::{Graph, Role};
+use super::graph::{Graph, Iterations, Role};
 use super::id::LaunchId;
-use super::launch::{Dispatch, Iterations, Job, Outside, Pause, Progress, Stage};
+use super::launch::{Dispatch, Job, Outside, Pause, Progress, Stage};
 use super::placement::granted;
 use super::ready::Class;
 use super::singles;
@@ -328,8 +328,8 @@ impl<B: Bodies> State<B> {
     }
 
     fn iterations(&mut self, id: LaunchId) -> Iterations {
-        let launch = self.launches.get_mut(&id).filter(|launch| launch.graph.has_loops())?;
-        Some(launch.graph.iterations(&mut launch.words).into())
+        let launch = self.launches.get_mut(&id)?;
+        launch.graph.iterations(&mut launch.words)
     }
 
     fn record_run(

@@ -6,9 +6,11 @@ use super::failure::{Cause, Place};
 use super::gang;
 use super::launch::Job;
 use super::pace::Pace;
+use super::singles::{Singles, SinglesDone};
 use super::state::State;
 use super::virtual_time::VirtualTime;
-use super::work::{Back, Blocks, Done, Portion, Ran, Start, Work, call, dispose};
+use super::work::{Back, Blocks, Done, Portion, Ran, Seen, Start, Work, call, dispose};
+use crate::clock;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -195,7 +197,7 @@ impl<B: Bodies> Shared<B> {
                 Done::Gang(job, backs)
             }
             Work::Singles(job, singles) => {
-                let (done, failure) = singles.run(&job, worker);
+                let (done, failure) = run_singles(&job, singles, worker);
                 Done::Singles(job, done, failure)
             }
         }
@@ -231,6 +233,30 @@ impl<B: Bodies> Shared<B> {
         }
         (blocks, None)
     }
+}
+
+/// Runs kernels of one block in their order, up to the first that fails or until the launch is to stop.
+fn run_singles<B: Bodies>(
+    job: &Job<B>,
+    singles: Singles,
+    worker: u32,
+) -> (SinglesDone, Option<Cause<B::Failure>>) {
+    let Singles { mut nodes, cores, iterations, is_timed } = singles;
+    let start = is_timed.then(clock::now);
+    let records = job.graph.image().nodes;
+    let mut of = Seen { node: 0, item: 0, iterations, blocks: 1 };
+    let mut failure = None;
+    let mut run = |node: u32| {
+        if job.stop.is_set() {
+            return Err(Cause::Cancelled);
+        }
+        (of.node, of.item) = (node, records[node as usize].item);
+        let prepared = job.prepare(&of, None)?;
+        job.run_block(&of, &prepared, 0, worker, cores)
+    };
+    let ran = nodes.iter().position(|&node| run(node).map_err(|cause| failure = Some(cause)).is_err());
+    nodes.truncate(ran.unwrap_or(nodes.len()));
+    (SinglesDone { nodes, cores, nanos: start.map(clock::nanos_since) }, failure)
 }
 
 /// A portion with what became of it.

@@ -4,8 +4,9 @@ use super::bodies::{BlockCx, Bodies, NodeCx};
 use super::config::Tracing;
 use super::cores::Cores;
 use super::failure::{Cause, Place};
+use super::graph::Iterations;
 use super::id::LaunchId;
-use super::launch::{Iterations, Job, Progress};
+use super::launch::{Job, Progress};
 use super::pace::Pace;
 use super::singles::{Singles, SinglesDone};
 use super::state::{Resident, State};
@@ -260,6 +261,19 @@ impl<B: Bodies> State<B> {
         } else {
             self.pump_later(id);
         }
+    }
+
+    fn take_back_singles(&mut self, id: LaunchId, mut done: SinglesDone) {
+        let Some(launch) = self.launches.get_mut(&id) else { return };
+        self.devices[launch.device as usize].cores.put(&done.cores);
+        let kernels = done.nodes.len();
+        launch.stats.add_kernels(kernels as u64);
+        if let Some(nanos) = done.nanos {
+            launch.spell.measured(nanos, kernels);
+        }
+        launch.graph.complete(&mut launch.words, &done.nodes);
+        done.nodes.clear();
+        launch.spare_nodes.push(done.nodes);
     }
 
     fn take_back(&mut self, id: LaunchId, back: Back<B::Prepared>) {

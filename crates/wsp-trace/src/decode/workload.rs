@@ -4,7 +4,7 @@ use super::place::At;
 use crate::wire::{Decoded, Fault, Fields, Json, codes, few};
 use wsp_core::{AxisId, DType, ParamId, TableId, TensorId};
 use wsp_ir::workload::{
-    AccessMode, Axis, AxisKind, Channel, ExecPool, Kernel, KernelParam, Label, Param, ParamKind, ParamSource,
+    AccessMode, Axis, AxisKind, Channel, Kernel, KernelParam, Label, Param, ParamKind, ParamSource,
     Signature, Slot, Table, Tensor, Use, Var, Workload, WorkloadModule,
 };
 
