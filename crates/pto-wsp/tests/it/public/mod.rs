@@ -60,8 +60,9 @@ const OPAQUE: [&str; 40] = [
 ];
 
 /// The face, and the crates that have what it brings in.
-const CRATES: [&str; 12] = [
+const CRATES: [&str; 13] = [
     "pto-wsp",
+    "wsp-aie",
     "wsp-ascend",
     "wsp-backend",
     "wsp-core",
