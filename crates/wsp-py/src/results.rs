@@ -43,6 +43,7 @@ pub(crate) fn stats<'py>(
         "params": params.collect::<serde_json::Map<_, _>>(),
         "slots": slots(signature, &outcome.outputs),
         "schedule": outcome.schedule,
+        "grid": outcome.grid,
         "edges": {
             "raw": edges.raw, "waw": edges.waw, "war": edges.war, "fence": edges.fence, "explicit": edges.explicit,
             "stream": edges.stream,
