@@ -1,4 +1,4 @@
-"""Documents as deep as the limits allow, on threads whose stacks are small, with layouts to be followed through them."""
+"""Documents as deep as the limits allow, on threads with small stacks; layouts are followed through them."""
 
 from __future__ import annotations
 

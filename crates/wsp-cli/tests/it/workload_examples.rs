@@ -104,7 +104,7 @@ fn a_check_of_a_program_follows_the_layouts_of_each_schedule() {
     let folder = tempfile::tempdir().unwrap();
     let text = std::fs::read_to_string(command::root().join("examples/llama_layer/layer.pto")).unwrap();
     let file = folder.path().join("layer.pto");
-    let mut check = |text: &str| {
+    let check = |text: &str| {
         std::fs::write(&file, text).unwrap();
         command::run(&["check", file.to_str().unwrap()])
     };
