@@ -1,4 +1,4 @@
-"""Layouts through kernels in Python: what no tile has is refused at its line, what is not followed is told."""
+"""Layouts through kernels in Python: what no tile has is refused at its line, what is not followed told."""
 
 from __future__ import annotations
 
