@@ -280,6 +280,8 @@ _RANGES: tuple[tuple[int, type[WspError]], ...] = (
     (407, CompileError),
     (415, ScheduleError),
     (417, CompileError),
+    (430, ScheduleError),  # layouts
+    (434, CompileError),
     (500, ArgumentError),  # data
     (515, CompileError),  # a file that is an include
     (516, ArgumentError),

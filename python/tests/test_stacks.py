@@ -1,4 +1,4 @@
-"""Documents as deep as the limits allow, on threads whose stacks are small."""
+"""Documents as deep as the limits allow, on threads with small stacks; layouts are followed through them."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ document, found = sys.stdin.buffer.read(), []
 def work():
     program = _core.compile(document)
     found.append((_core.check(document), _core.kernel_text(document, 0)))
+    program.graph()
     del program
 
 threading.stack_size(128 * 1024)
@@ -38,6 +39,14 @@ def document(body: str) -> bytes:
         "workload": {
             "tensors": [{"name": "x", "dtype": "f32", "dims": [64], "storage": "argument"}],
             "kernels": [{"name": "touch", "params": [{"name": "x", "kind": "inout"}]}],
+            "schedules": [
+                {
+                    "directives": [
+                        {"k": "spatial_map", "grid": [2, 1]},
+                        {"k": "layout", "tensor": "x", "dims": ["x"], "pending": []},
+                    ]
+                }
+            ],
             "workloads": [{"name": "main", "params": 0, "body": [one_task]}],
         },
         "kernels": [

@@ -24,6 +24,7 @@ use crate::workload::settings::{self, Asked};
 use std::sync::Arc;
 use wsp_backend::Recording;
 use wsp_backend::claims::{claimed, uses};
+use wsp_core::policy::LaunchPolicy;
 use wsp_core::{KernelId, TensorId, limits};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::Storage;
@@ -516,7 +517,17 @@ impl Program {
         policy: &SchedulePolicy,
         options: &LaunchOptions,
     ) -> Result<AicpuConfig, Diagnostic> {
-        aicpu_config(policy, options.aicpus, &asked(options))
+        aicpu_config(policy, options.aicpus, &asked(options)).map_err(|fault| self.at_grid(policy, fault))
+    }
+
+    /// A fault that has no place, at the statement of the grid, if there is one: it is the only one of a policy.
+    fn at_grid(&self, policy: &SchedulePolicy, fault: Diagnostic) -> Diagnostic {
+        let mut statements = self.plan.module.schedules.iter().flat_map(|schedule| &schedule.launch);
+        let grid = policy.grid.filter(|_| fault.primary.is_none()).map(LaunchPolicy::Grid);
+        match grid.and_then(|grid| statements.find(|said| said.policy == grid)) {
+            Some(said) => fault.at(said.span, "there are no tiles"),
+            None => fault,
+        }
     }
 
     fn params(&self, bound: &Bound) -> Vec<(String, Value)> {

@@ -112,6 +112,9 @@ fn link(
     };
     let code = cached.as_ref().map(CachedPlan::code);
     let mut registry = KernelRegistry::with_code(code.clone().unwrap_or_default());
+    if plan.schedule.policy.grid.is_some() {
+        registry.follow_layouts();
+    }
     let (mut bodies, mut declared_only) = (Vec::new(), None);
     let kernels = trace.workload.kernels.iter().zip(trace.bodies.iter().cloned()).zip(functions);
     for (k, ((kernel, body), function)) in kernels.enumerate() {

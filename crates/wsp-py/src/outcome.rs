@@ -22,8 +22,10 @@ pub(crate) struct Ran {
     pub(crate) threads: u32,
     /// Values of sizes.
     pub(crate) params: Vec<(String, i64)>,
-    /// What the target does with each directive of the schedule, and what the tiles of its grid have had.
+    /// What the target does with each directive of the schedule.
     pub(crate) schedule: Vec<String>,
+    /// Tasks by tile, where the schedule has a grid.
+    pub(crate) grid: Vec<String>,
     /// Counts of the runtime; only the number of tasks where the backend has no others.
     pub(crate) runtime: wsp_runtime::Stats,
     /// What AICPUs did, where they generated the tasks.
@@ -35,7 +37,6 @@ pub(crate) struct Ran {
 impl From<Outcome> for Ran {
     fn from(outcome: Outcome) -> Ran {
         let Outcome { outputs, unwritten, stats, notes, workload, own, .. } = outcome;
-        let grid = stats.grid;
         let common = Ran {
             outputs,
             unwritten,
@@ -45,13 +46,12 @@ impl From<Outcome> for Ran {
             threads: stats.executors,
             params: Vec::new(),
             schedule: Vec::new(),
+            grid: stats.grid.iter().flat_map(GridStats::lines).collect(),
             runtime: wsp_runtime::Stats { tasks: stats.tasks, ..wsp_runtime::Stats::default() },
             aicpus: workload.aicpus,
             channels: workload.channels,
         };
-        let mut ran = own::ran(own, common);
-        ran.schedule.extend(grid.iter().flat_map(GridStats::lines));
-        ran
+        own::ran(own, common)
     }
 }
 
@@ -66,7 +66,8 @@ impl From<LaunchOutcome> for Ran {
             run_ns: stats.times.run,
             threads: stats.threads,
             params: Vec::new(),
-            schedule: stats.grid.iter().flat_map(GridStats::lines).collect(),
+            schedule: Vec::new(),
+            grid: stats.grid.iter().flat_map(GridStats::lines).collect(),
             runtime: stats.runtime,
             aicpus,
             channels: Vec::new(),

@@ -66,6 +66,7 @@ pub(crate) fn stats<'py>(
         "slots": slots(py, signature, &outcome.outputs)?,
         "schedule": &outcome.schedule,
         "edges": edges,
+        "grid": &outcome.grid,
         "roots": runtime.roots,
         "max_in_flight": runtime.max_in_flight,
         "window_stalls": runtime.window_stalls,

@@ -18,6 +18,7 @@ mod implementation;
 mod inputs;
 mod kept;
 mod kernel_cx;
+mod layouts;
 mod library;
 mod list;
 mod memory;

@@ -6,6 +6,7 @@ use super::declared_kernels::DeclaredKernels;
 use super::equal::NamedTensor;
 use super::faults::refuse_missed;
 use super::inputs::{WorkloadInputs, WorkloadOptions};
+use super::layouts::Placed;
 use super::library::{LibraryKernels, LibraryTasks};
 use super::list::Listing;
 use super::outcome::WorkloadOutcome;
@@ -305,6 +306,10 @@ impl WorkloadProgram {
                 let slots = slots(module, bindings, inputs, options.claim.as_ref())?;
                 let names = NamedTensor::of_workload(module);
                 let mut stated = Stated { tiles: run::tiles_of(module, bindings, schedule)? };
+                if let Some(tiles) = stated.tiles.as_deref().filter(|_| self.registry.has_followed()) {
+                    let registry = &self.registry;
+                    Placed { module, schedule, bindings, registry, tiles, cancel }.follow(&slots)?;
+                }
                 f(&Listing { module, schedule, bindings, slots, cancel }, &mut stated, &names)
             }
             Kind::Library(library) => {

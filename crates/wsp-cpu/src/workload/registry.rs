@@ -26,6 +26,8 @@ pub struct KernelRegistry {
     bodies: OrderedMap<String, KernelBody>,
     /// Machine code of kernels over views.
     code: CodeCache,
+    /// Whether layouts are followed through kernels over views.
+    followed: bool,
 }
 
 impl fmt::Debug for KernelRegistry {
@@ -55,6 +57,12 @@ impl KernelRegistry {
     /// No kernels; machine code of kernels over views will be kept there.
     pub fn with_code(code: CodeCache) -> KernelRegistry {
         KernelRegistry { code, ..KernelRegistry::default() }
+    }
+
+    /// From here on, kernels over views keep what they are compiled from: a run whose schedule has layouts follows these through them, and
+    /// refuses what no tile has. Through other kernels it does not follow them, and says so.
+    pub fn follow_layouts(&mut self) {
+        self.followed = true;
     }
 
     /// Gives a kernel its body.
@@ -132,7 +140,7 @@ impl KernelRegistry {
             let message = AlreadyRegistered(name).to_string();
             return Err(vec![Diagnostic::error(codes::VIEW_KERNEL, message)]);
         }
-        let kernel = ViewKernel::new(&name, source, (mode, engine), &self.code)?;
+        let kernel = ViewKernel::new(&name, source, (mode, engine), (&self.code, self.followed))?;
         self.bodies.insert(name, KernelBody::Views(Arc::new(kernel)));
         Ok(())
     }
@@ -153,6 +161,11 @@ impl KernelRegistry {
             KernelBody::Views(kernel) => Some(kernel),
             KernelBody::Function(_) => None,
         }
+    }
+
+    /// Whether layouts are followed through any kernel.
+    pub(crate) fn has_followed(&self) -> bool {
+        self.followed && self.bodies.values().any(|body| matches!(body, KernelBody::Views(_)))
     }
 
     pub(crate) fn body(&self, name: &str) -> Option<KernelBody> {

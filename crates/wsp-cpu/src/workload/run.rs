@@ -9,6 +9,7 @@ use super::equal::{EqualRegions, NamedTensor};
 use super::faults;
 use super::inputs::{WorkloadInputs, WorkloadOptions};
 use super::kept::KeptGraph;
+use super::layouts::Placed;
 use super::library::LibraryKernels;
 use super::list::Listing;
 use super::outcome::WorkloadOutcome;
@@ -82,8 +83,13 @@ impl Launch {
         settings::refuse_for_declared(options).map_err(|fault| vec![fault])?;
         refuse_without_body(module, registry, inputs)?;
         let bindings = bound(module, inputs)?;
-        let notes = check(module, &bindings, schedule, options)?;
+        let mut notes = check(module, &bindings, schedule, options)?;
         let tiles = tiles_of(module, &bindings, schedule)?;
+        if let Some(tiles) = &tiles {
+            let cancel = options.cancel.as_deref();
+            let placed = Placed { module, schedule, bindings: &bindings, registry, tiles, cancel };
+            notes.extend(placed.follow(&slots(module, &bindings, inputs, options.claim.as_ref())?)?);
+        }
         if checks_order(schedule, options) {
             let slots = slots(module, &bindings, inputs, options.claim.as_ref())?;
             let cancel = options.cancel.as_deref();

@@ -3,8 +3,11 @@
 use super::codes;
 use super::memory::{NeverStored, SharedTensor};
 use std::fmt::Write;
+use std::io;
+use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::thread;
 use wsp_core::words::{by_count, counted};
 use wsp_core::{FuncId, MAX_RANK, Poll, Region, TensorId};
 use wsp_diag::Diagnostic;
@@ -18,7 +21,7 @@ use wsp_plan::{FieldSource, ViewKernelSource, ViewShape};
 /// A compiled kernel over views.
 #[derive(Debug)]
 pub(crate) struct ViewKernel {
-    /// Without its function.
+    /// Without its function, unless that is to be followed.
     source: ViewKernelSource,
     code: KernelCode,
     mode: Mode,
@@ -27,6 +30,9 @@ pub(crate) struct ViewKernel {
     /// Views that the kernel stores to.
     stored: Vec<usize>,
 }
+
+/// Several times what following the deepest kernel takes without optimisations.
+const STACK_BYTES: usize = 16 << 20;
 
 /// What binding a view needs to know of it.
 #[derive(Debug)]
@@ -80,7 +86,7 @@ pub(crate) enum ViewFault {
 }
 
 impl ViewKernel {
-    /// Checks and compiles a kernel; its machine code is kept in `code`.
+    /// Checks and compiles a kernel; its machine code is kept in `code`. Its function is kept where layouts are to be followed through it (`followed`).
     ///
     /// # Errors
     /// Every fault of the module and of its description, else what keeps it from being compiled.
@@ -88,7 +94,7 @@ impl ViewKernel {
         name: &str,
         mut source: ViewKernelSource,
         (mode, engine): (Mode, Engine),
-        code: &CodeCache,
+        (code, followed): (&CodeCache, bool),
     ) -> Result<ViewKernel, Vec<Diagnostic>> {
         let named = |fault: Diagnostic| fault.note(format!("in kernel `{name}`"));
         let faults: Vec<Diagnostic> =
@@ -107,8 +113,15 @@ impl ViewKernel {
         let code = code.map_err(|trap| vec![named(Diagnostic::from(trap))])?;
         let stored = (0..source.views.len()).filter(|v| code.stores_to(TensorId(*v as u32))).collect();
         // The code is all that runs. What it was compiled from may nest deeply, and dropping that takes as much of a stack.
-        source.module.functions.clear();
+        if !followed {
+            source.module.functions.clear();
+        }
         Ok(ViewKernel { source, code, mode, engine, views, stored })
+    }
+
+    /// What it was compiled from, where that was kept.
+    pub(crate) fn source(&self) -> Option<&ViewKernelSource> {
+        (!self.source.module.functions.is_empty()).then_some(&self.source)
     }
 
     /// What keeps it from being the body of a declared kernel.
@@ -281,6 +294,27 @@ impl ViewKernel {
     fn name(&self, v: usize) -> &str {
         &self.source.module.tensors[v].name
     }
+}
+
+impl Drop for ViewKernel {
+    fn drop(&mut self) {
+        let functions = std::mem::take(&mut self.source.module.functions);
+        if !functions.is_empty() {
+            // Where there is no thread, the functions are dropped here.
+            let _ = on_large_stack(|| drop(functions));
+        }
+    }
+}
+
+/// Does on a stack of its own what nests as deep as kernels do, and waits for it.
+///
+/// # Errors
+/// The operating system makes no thread.
+pub(crate) fn on_large_stack<R: Send>(work: impl FnOnce() -> R + Send) -> io::Result<R> {
+    thread::scope(|scope| {
+        let done = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work)?.join();
+        Ok(done.unwrap_or_else(|panic| resume_unwind(panic)))
+    })
 }
 
 /// Surroundings in which every view is bound to nothing yet. Parameters, which may stand for extents of views that are not

@@ -10,7 +10,8 @@ use wsp_core::policy::{LayoutDim, MeshAxis};
 use wsp_core::{LocalId, TensorId};
 use wsp_diag::Span;
 use wsp_ir::{
-    Block, Const, Expr, ExprKind, Function, Part, Place, Stmt, StmtKind, TileOp, TileUse, UnaryTileOp,
+    ArrayRef, Block, Const, Expr, ExprKind, Function, Part, Place, Stmt, StmtKind, TileOp, TileUse,
+    UnaryTileOp,
 };
 use wsp_ordered::OrderedSet;
 
@@ -42,6 +43,9 @@ pub(super) trait Reached {
 
     /// The axes along which the tile of the task follows from the parts that it reaches.
     fn along(&self) -> AxisSet;
+
+    /// Whether both names stand for one tensor.
+    fn same(&self, a: TensorId, b: TensorId) -> bool;
 }
 
 /// Sums of a tensor that a store of a kernel leaves pending, or none.
@@ -170,13 +174,13 @@ impl Walk<'_> {
     /// Elements, and sums and maxima of tiles, in an expression.
     fn scalar(&self, expr: &Expr, tiles: &Tiles) -> Checked<()> {
         match &expr.kind {
-            ExprKind::LoadScalar(tensor, _) => {
+            ExprKind::LoadScalar(tensor, _)
+            | ExprKind::Load(ArrayRef::Tensor(tensor), _)
+            | ExprKind::ArrayMax(ArrayRef::Tensor(tensor), _)
+            | ExprKind::ArraySum(ArrayRef::Tensor(tensor), _) => {
                 self.readable(*tensor, expr.span)?;
-                self.number(
-                    self.reached.loaded(*tensor).unwrap_or_default().axes(),
-                    Some(*tensor),
-                    expr.span,
-                )?;
+                let over = self.reached.loaded(*tensor).unwrap_or_default().axes();
+                self.number(over, Some(*tensor), expr.span)?;
             }
             ExprKind::TileMax(tile) | ExprKind::TileSum(tile) => {
                 let tile = got(tiles, *tile);
@@ -213,15 +217,20 @@ impl Walk<'_> {
         if let Some(axis) = loaded.pending.axes().next() {
             return Err(Fault::PendingTensor { span, tensor, axis });
         }
-        let own = self.left.iter().find(|left| left.tensor == tensor && !left.pending.is_empty());
+        let same = |other: TensorId| self.reached.same(other, tensor);
+        let own = self.left.iter().find(|left| same(left.tensor) && !left.pending.is_empty());
         if let Some((left, axis)) = own.and_then(|left| Some((left, left.pending.axes().next()?))) {
             let (_, contracted) = self.source(left.pending, axis).unwrap_or((span, None));
             return Err(Fault::PendingTile { span, word: "load", axis, split: left.split, contracted });
         }
-        let Some(stored) = self.reached.stored(tensor).filter(|_| self.stored.contains(&tensor)) else {
-            return Ok(());
+        let stored = self.stored.iter().filter(|stored| same(**stored));
+        let stored = stored.filter_map(|other| Some((*other, self.reached.stored(*other)?)));
+        // Dimensions of two views count from different ones.
+        let differs = |(other, stored): &(TensorId, Seen)| match *other == tensor {
+            true => stored.dims != loaded.dims,
+            false => stored.axes() != loaded.axes(),
         };
-        let Some(axis) = stored.axes().axes().next().filter(|_| stored.dims != loaded.dims) else {
+        let Some(axis) = stored.filter(differs).find_map(|(_, stored)| stored.axes().axes().next()) else {
             return Ok(());
         };
         let message = "a task loads what it stores itself, before a relayout of the tensor".to_owned();

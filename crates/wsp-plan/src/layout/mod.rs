@@ -15,9 +15,10 @@ mod kernel;
 mod map;
 mod tasks;
 mod tile;
+mod views;
 
 pub use map::{Tensors, TileMap};
-pub use tasks::LayoutAnalyzer;
+pub use tasks::{Facts, LayoutAnalyzer};
 
 use wsp_core::policy::{Grid, LayoutDim, MeshAxis};
 

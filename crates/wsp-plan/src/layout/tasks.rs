@@ -13,7 +13,7 @@ use wsp_ir::{Function, Module, Storage};
 /// Follows layouts and pending sums through the tasks of a launch, in elaboration order.
 #[derive(Debug)]
 pub struct LayoutAnalyzer {
-    map: Arc<TileMap>,
+    pub(super) map: Arc<TileMap>,
     /// The schedule is one of a `.pto` file.
     of_spaces: bool,
     /// Sums that tasks so far have left pending, by tensor, with what split them.
@@ -24,28 +24,80 @@ pub struct LayoutAnalyzer {
     touched: Vec<Option<Vec<TensorId>>>,
 }
 
-/// How a task reaches each of the tensors of its kernel: where it loads and where it stores it.
+/// What diagnostics say of tensors.
+pub trait Facts {
+    /// Its name.
+    fn name(&self, tensor: TensorId) -> &str;
+
+    /// Its dimensions.
+    fn rank(&self, tensor: TensorId) -> usize;
+
+    /// Where it is declared.
+    fn span(&self, tensor: TensorId) -> Span;
+
+    /// Whether the caller of a run reads it.
+    fn is_result(&self, tensor: TensorId) -> bool;
+}
+
+impl Facts for Module {
+    fn name(&self, tensor: TensorId) -> &str {
+        &self.tensors[tensor.index()].name
+    }
+
+    fn rank(&self, tensor: TensorId) -> usize {
+        self.tensors[tensor.index()].rank()
+    }
+
+    fn span(&self, tensor: TensorId) -> Span {
+        self.tensors[tensor.index()].span
+    }
+
+    fn is_result(&self, tensor: TensorId) -> bool {
+        self.tensors[tensor.index()].storage == Storage::Launch
+    }
+}
+
+/// How a task reaches each of the tensors of its kernel.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-struct Ways(Vec<(TensorId, Option<Seen>, Option<Seen>)>);
+pub(super) struct Ways(pub(super) Vec<Way>);
+
+/// Where a task loads and where it stores a tensor.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Way {
+    /// Its name in the kernel: a view of it may have another.
+    pub(super) name: TensorId,
+    pub(super) tensor: TensorId,
+    pub(super) loaded: Option<Seen>,
+    pub(super) stored: Option<Seen>,
+}
 
 impl Ways {
-    fn of(&self, tensor: TensorId) -> Option<&(TensorId, Option<Seen>, Option<Seen>)> {
-        self.0.iter().find(|(known, ..)| *known == tensor)
+    fn of(&self, name: TensorId) -> Option<&Way> {
+        self.0.iter().find(|way| way.name == name)
+    }
+
+    /// The tensor that a name of the kernel stands for.
+    fn tensor(&self, name: TensorId) -> TensorId {
+        self.of(name).map_or(name, |way| way.tensor)
     }
 }
 
 impl Reached for Ways {
     fn loaded(&self, tensor: TensorId) -> Option<Seen> {
-        self.of(tensor)?.1
+        self.of(tensor)?.loaded
     }
 
     fn stored(&self, tensor: TensorId) -> Option<Seen> {
-        self.of(tensor)?.2
+        self.of(tensor)?.stored
     }
 
     fn along(&self) -> AxisSet {
-        let seen = self.0.iter().flat_map(|(_, loaded, stored)| [loaded, stored]).flatten();
+        let seen = self.0.iter().flat_map(|way| [way.loaded, way.stored]).flatten();
         seen.fold(AxisSet::default(), |all, seen| all.with(seen.parts))
+    }
+
+    fn same(&self, a: TensorId, b: TensorId) -> bool {
+        self.tensor(a) == self.tensor(b)
     }
 }
 
@@ -68,32 +120,44 @@ impl LayoutAnalyzer {
     ) -> Result<(), Diagnostic> {
         let func = &module.functions[kernel.index()];
         let ways = self.ways(func, kernel, reads, writes);
-        let at = kernel.index();
+        self.follow(module, kernel.index(), func, ways)
+    }
+
+    /// Takes a task of the kernel with this number, which reaches its tensors in these ways.
+    pub(super) fn follow(
+        &mut self,
+        of: &dyn Facts,
+        at: usize,
+        func: &Function,
+        ways: Ways,
+    ) -> Result<(), Diagnostic> {
         if self.known.len() <= at {
             self.known.resize_with(at + 1, Vec::new);
         }
         let place = match self.known[at].iter().position(|(known, _)| *known == ways) {
             Some(place) => place,
             None => {
-                let left = analyse(func, &ways).map_err(|fault| self.diagnostic(module, func, fault))?;
+                let left = analyse(func, &ways).map_err(|fault| self.diagnostic(of, func, &ways, fault))?;
                 self.known[at].push((ways, left));
                 self.known[at].len() - 1
             }
         };
-        for left in self.known[at][place].1.clone() {
-            let known = entry(&mut self.pending, left.tensor);
+        let (ways, left) = &self.known[at][place];
+        for Left { tensor, pending: parts, split: at } in left {
+            let tensor = ways.tensor(*tensor);
+            let known = entry(&mut self.pending, tensor);
             match known {
-                Some((pending, split)) if *pending != left.pending && self.map.has_relayout(left.tensor) => {
-                    let name = &module.tensors[left.tensor.index()].name;
+                Some((pending, split)) if pending != parts && self.map.has_relayout(tensor) => {
+                    let name = of.name(tensor);
                     let message =
                         format!("stores leave `{name}` in parts over different axes, or in parts and whole");
                     return Err(Diagnostic::error(codes::UNLIKE, message)
-                        .at(left.split, format!("in kernel `{}`", func.name))
+                        .at(*at, format!("in kernel `{}`", func.name))
                         .label(*split, "the other way")
                         .help("a relayout adds up all of a tensor: write `replicate` for the dimension that the sum goes along"));
                 }
-                Some((pending, _)) if !pending.is_empty() => *pending = pending.with(left.pending),
-                _ => *known = Some((left.pending, left.split)),
+                Some((pending, _)) if !pending.is_empty() => *pending = pending.with(*parts),
+                _ => *known = Some((*parts, *at)),
             }
         }
         Ok(())
@@ -114,46 +178,56 @@ impl LayoutAnalyzer {
             });
             found
         });
-        let (map, pending) = (&self.map, &self.pending);
+        let tensors = tensors.clone();
         let way = |tensor: &TensorId| {
-            let held = map.held(*tensor);
-            let mut loaded = held.map(|held| map.seen(held.read(), reads, *tensor));
-            let sums = if map.has_relayout(*tensor) {
-                AxisSet::default()
-            } else {
-                let said = held.map(|held| held.stored.pending).unwrap_or_default();
-                said.with(
-                    pending
-                        .get(tensor.index())
-                        .copied()
-                        .flatten()
-                        .map(|(pending, _)| pending)
-                        .unwrap_or_default(),
-                )
-            };
-            if !sums.is_empty() {
-                loaded.get_or_insert_with(Seen::default).pending = sums;
-            }
-            let stated = held.filter(|held| held.is_stated);
-            (*tensor, loaded, stated.map(|held| map.seen(&held.stored, writes, *tensor)))
+            let way = (*tensor, *tensor);
+            self.way(way, reads, writes)
         };
         Ways(tensors.iter().map(way).collect())
+    }
+
+    /// How a task reaches a tensor that has a name in its kernel.
+    pub(super) fn way(
+        &self,
+        (name, tensor): (TensorId, TensorId),
+        reads: &[Region],
+        writes: &[Region],
+    ) -> Way {
+        let held = self.map.held(tensor);
+        let mut loaded = held.map(|held| self.map.seen(held.read(), reads, tensor));
+        let sums = self.sums(tensor);
+        if !sums.is_empty() {
+            loaded.get_or_insert_with(Seen::default).pending = sums;
+        }
+        let stated = held.filter(|held| held.is_stated);
+        let stored = stated.map(|held| self.map.seen(&held.stored, writes, tensor));
+        Way { name, tensor, loaded, stored }
+    }
+
+    /// The axes over which a tensor that is loaded has parts of sums.
+    pub(super) fn sums(&self, tensor: TensorId) -> AxisSet {
+        if self.map.has_relayout(tensor) {
+            return AxisSet::default();
+        }
+        let said = self.map.held(tensor).map(|held| held.stored.pending).unwrap_or_default();
+        let left = self.pending.get(tensor.index()).copied().flatten();
+        left.map_or(said, |(left, _)| said.with(left))
     }
 
     /// The sums that all tasks together have left pending, by tensor.
     ///
     /// # Errors
     /// One of them is a result of the launch, which its caller reads.
-    pub fn finish(&self, module: &Module) -> Result<Vec<AxisSet>, Diagnostic> {
+    pub fn finish(&self, of: &dyn Facts) -> Result<Vec<AxisSet>, Diagnostic> {
         let stored = self.pending.iter().enumerate();
         for (at, (pending, split)) in stored.filter_map(|(at, stored)| Some((at, stored.as_ref()?))) {
-            let tensor = &module.tensors[at];
-            let is_read = tensor.storage == Storage::Launch && !self.map.has_relayout(TensorId(at as u32));
+            let tensor = TensorId(at as u32);
+            let is_read = of.is_result(tensor) && !self.map.has_relayout(tensor);
             if let Some(axis) = pending.axes().next().filter(|_| is_read) {
-                let fault = Diagnostic::error(codes::PENDING, pending_message(&tensor.name, axis))
+                let fault = Diagnostic::error(codes::PENDING, pending_message(of.name(tensor), axis))
                     .at(*split, "the sum is split here")
-                    .label(tensor.span, "the tensor is a result of the launch");
-                return Err(self.relayout(fault, module, TensorId(at as u32), axis));
+                    .label(of.span(tensor), "the tensor is a result of the launch");
+                return Err(self.relayout(fault, of, tensor, axis));
             }
         }
         Ok(self
@@ -163,26 +237,18 @@ impl LayoutAnalyzer {
             .collect())
     }
 
-    fn diagnostic(&self, module: &Module, func: &Function, fault: Fault) -> Diagnostic {
+    fn diagnostic(&self, of: &dyn Facts, func: &Function, ways: &Ways, fault: Fault) -> Diagnostic {
         let kernel = format!("in kernel `{}`", func.name);
         match fault {
             Fault::Unlike { span, message, relayout, axis } => {
                 let fault = Diagnostic::error(codes::UNLIKE, message).at(span, kernel);
                 match relayout {
-                    Some(tensor) => self.relayout(fault, module, tensor, axis),
+                    Some(name) => self.relayout(fault, of, ways.tensor(name), axis),
                     None => fault.help("write `replicate` for one of the dimensions"),
                 }
             }
             Fault::PendingTensor { span, tensor, axis } => {
-                let name = &module.tensors[tensor.index()].name;
-                let fault = Diagnostic::error(codes::PENDING, pending_message(name, axis)).at(span, kernel);
-                let split = self.pending.get(tensor.index()).copied().flatten();
-                let split = split.filter(|(pending, _)| pending.has(axis));
-                let fault = match split {
-                    Some((_, split)) => fault.label(split, "the sum is split here"),
-                    None => fault,
-                };
-                self.relayout(fault, module, tensor, axis)
+                self.pending_read(of, ways.tensor(tensor), axis, (span, &kernel))
             }
             Fault::PendingTile { span, word, axis, split, contracted } => {
                 let axis_word = axis.word();
@@ -193,24 +259,42 @@ impl LayoutAnalyzer {
                     format!("the sum goes along a dimension that is sharded over `{axis_word}`"),
                 );
                 match contracted {
-                    Some(tensor) => self.relayout(fault, module, tensor, axis),
+                    Some(name) => self.relayout(fault, of, ways.tensor(name), axis),
                     None => fault.help("write `replicate` for that dimension"),
                 }
             }
         }
     }
 
+    /// A tensor whose parts of sums are read at a place.
+    pub(super) fn pending_read(
+        &self,
+        of: &dyn Facts,
+        tensor: TensorId,
+        axis: MeshAxis,
+        (span, label): (Span, &str),
+    ) -> Diagnostic {
+        let message = pending_message(of.name(tensor), axis);
+        let fault = Diagnostic::error(codes::PENDING, message).at(span, label);
+        let split = self.pending.get(tensor.index()).copied().flatten();
+        let fault = match split.filter(|(pending, _)| pending.has(axis)) {
+            Some((_, split)) => fault.label(split, "the sum is split here"),
+            None => fault,
+        };
+        self.relayout(fault, of, tensor, axis)
+    }
+
     /// What to write so that a tensor is read without an axis.
-    fn relayout(&self, fault: Diagnostic, module: &Module, tensor: TensorId, axis: MeshAxis) -> Diagnostic {
-        let declared = &module.tensors[tensor.index()];
+    fn relayout(&self, fault: Diagnostic, of: &dyn Facts, tensor: TensorId, axis: MeshAxis) -> Diagnostic {
+        let (name, rank) = (of.name(tensor), of.rank(tensor));
         let dims = match self.map.loaded(tensor) {
             Some(layout) => without_axis(layout, axis),
-            None => vec!["replicate"; declared.rank()].join(", "),
+            None => vec!["replicate"; rank].join(", "),
         };
         let again = if self.map.has_relayout(tensor) { "change its relayout to" } else { "write" };
         fault
-            .help(written(again, &declared.name, &dims, self.of_spaces))
-            .python(format!("{again} `{}`", in_python(&declared.name, &dims)))
+            .help(written(again, name, &dims, self.of_spaces))
+            .python(format!("{again} `{}`", in_python(name, &dims)))
     }
 }
 

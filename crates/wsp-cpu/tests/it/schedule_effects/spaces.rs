@@ -632,6 +632,7 @@ fn no_grid_on_aicpus(statement: &str) {
     let options = LaunchOptions { aicpus: 2, ..LaunchOptions::default() };
     let refused = Program::new(units(&schedule)).execute(&rows(), &options).expect_err("AICPUs have no grid");
     assert_eq!(refused.iter().map(|fault| fault.code.0).collect::<Vec<_>>(), [864]);
+    assert!(refused[0].primary.is_some(), "{refused:?}");
     assert!(Program::new(units("")).execute(&rows(), &options).is_ok());
 }
 
