@@ -190,7 +190,7 @@ fn kernels(b: &mut Bytes<'_>, m: &mut WorkloadModule) {
         let cost = b.maybe().then(|| expr(b, &values, 1));
         let cost = cost.filter(|cost| cost.as_const().is_none_or(|cycles| cycles >= 0));
         let unit = b.pick(&[ExecPool::Any, ExecPool::Vector, ExecPool::Cube]);
-        m.kernels.push(Kernel { name: format!("k{i}"), signature, unit, cost, span: span() });
+        m.kernels.push(Kernel { name: format!("k{i}"), signature, unit, on_host: false, cost, span: span() });
     }
 }
 
