@@ -3,9 +3,10 @@
 use super::Bindings;
 use super::bind::AxisRange;
 use super::eval::{Given, eval};
-use wsp_core::{AxisId, VarId};
+use wsp_core::{AxisId, VarId, WorkloadId};
+use wsp_diag::Span;
 use wsp_ir::workload::{
-    AxisKind, Block, IntExpr, IntExprKind, Iteration, Node, NodeKind, Workload, WorkloadModule,
+    AxisKind, Block, IntExpr, IntExprKind, Iteration, Node, NodeKind, Workload, WorkloadModule, each_node,
 };
 
 /// Statements visited before counting gives up.
@@ -19,19 +20,70 @@ const MAX_DEPTH: u32 = 512;
 /// depends on slots or on slots of channels, when walking would take long, and when elaboration would meet a fault that
 /// decides the number. Processes of a pipeline are taken to end.
 pub fn count(module: &WorkloadModule, bindings: &Bindings) -> Option<u64> {
-    let entry = &module.workloads[module.entry?.index()];
-    let mut counter = Counter { module, bindings, visits: 0, depth: 0 };
-    counter.workload(entry, &[])
+    Counter { module, bindings, of: None, visits: 0, depth: 0 }.entry()
+}
+
+/// How often a pipeline of a workload runs in a verified module; none also where one of the statements around it stands at one of the places of `open`.
+pub(crate) fn runs(
+    module: &WorkloadModule,
+    bindings: &Bindings,
+    (workload, pipeline): (WorkloadId, &Node),
+    open: &[Span],
+) -> Option<u64> {
+    let reaching = reaching(&mut module.workloads.iter().map(|workload| &workload.body), workload);
+    let of = Some(Runs { pipeline, reaching: &reaching, open });
+    Counter { module, bindings, of, visits: 0, depth: 0 }.entry()
+}
+
+/// Of the statements of each workload, earlier ones first, whether they reach a workload, itself included.
+pub(crate) fn reaching(bodies: &mut dyn Iterator<Item = &Block>, to: WorkloadId) -> Vec<bool> {
+    let mut reaching = Vec::new();
+    for body in bodies {
+        let mut reaches = reaching.len() == to.index();
+        each_node(body, &mut |node| {
+            if let NodeKind::Call { workload, .. } = &node.kind {
+                reaches |= reaching.get(workload.index()) == Some(&true);
+            }
+        });
+        reaching.push(reaches);
+    }
+    reaching
+}
+
+/// What is counted instead of tasks: runs of a pipeline.
+#[derive(Clone, Copy)]
+struct Runs<'m> {
+    pipeline: &'m Node,
+    /// Workloads whose calls reach it.
+    reaching: &'m [bool],
+    /// Places of statements of which it is not known how often they repeat what is in them.
+    open: &'m [Span],
+}
+
+impl Runs<'_> {
+    /// Whether the pipeline stands in a statement, or in what that calls.
+    fn are_in(&self, node: &Node) -> bool {
+        match &node.kind {
+            NodeKind::Pipeline { .. } => std::ptr::eq(node, self.pipeline),
+            NodeKind::Call { workload, .. } => self.reaching.get(workload.index()) == Some(&true),
+            kind => kind.bodies().into_iter().flatten().any(|node| self.are_in(node)),
+        }
+    }
 }
 
 struct Counter<'m> {
     module: &'m WorkloadModule,
     bindings: &'m Bindings,
+    of: Option<Runs<'m>>,
     visits: u64,
     depth: u32,
 }
 
 impl<'m> Counter<'m> {
+    fn entry(&mut self) -> Option<u64> {
+        self.workload(&self.module.workloads[self.module.entry?.index()], &[])
+    }
+
     fn workload(&mut self, workload: &Workload, args: &[i64]) -> Option<u64> {
         let mut vars = vec![0; workload.vars.len()];
         vars.get_mut(..args.len())?.copy_from_slice(args);
@@ -54,6 +106,14 @@ impl<'m> Counter<'m> {
     }
 
     fn node(&mut self, node: &Node, vars: &mut [i64]) -> Option<u64> {
+        if let Some(of) = &self.of {
+            match &node.kind {
+                _ if !of.are_in(node) => return Some(0),
+                NodeKind::Pipeline { .. } => return Some(1),
+                _ if of.open.contains(&node.span) => return None,
+                _ => {}
+            }
+        }
         match &node.kind {
             NodeKind::Task(_) => Some(1),
             NodeKind::ParallelFor { var, over, body } | NodeKind::ForEach { var, over, body } => {

@@ -246,7 +246,8 @@ fn a_pipeline_is_told_of_as_it_runs_where_it_runs() {
         let says: Vec<&str> =
             lines.iter().filter(|line| line.starts_with("pipeline")).map(|line| &**line).collect();
         assert!(
-            says[0].ends_with("`main`") && says[1].ends_with("no process can go on where it runs"),
+            says[0].ends_with("every process ends")
+                && says[1].ends_with("no process can go on where it runs"),
             "{says:?}"
         );
     }
@@ -266,7 +267,7 @@ fn lines_say_what_one_run_sends_and_what_all_do() {
         lines,
         [
             "pipeline in line 1 of `main`: every process ends",
-            "  a: n + (n - 5), 9 in all sent, 9 consumed, depth 2, at least 0"
+            "  a: 3 at a time, 9 in all sent, 9 consumed, depth 2, at least 0"
         ]
     );
     let called =
@@ -398,7 +399,7 @@ fn depths_whose_search_is_given_up_are_told_of() {
         let told: Vec<_> = found.pipelines[0].channels.iter().map(|of| (of.least, of.throughput)).collect();
         (told[0], found.lines(&module(&source), |_| 1).split_off(2))
     };
-    let line = |of| format!("depths `{of}` are not known: their search takes more than 2097152 transfers");
+    let line = |of| format!("  depths `{of}` are not known: their search takes more than 1048576 transfers");
     assert_eq!(found(" cost 7", 9), ((Some(0), Some(2)), vec![]));
     assert_eq!(found("", 150_000), ((Some(0), None), vec![]), "no cost, no throughput");
     assert_eq!(found(" cost 7", 150_000), ((Some(0), None), vec![line("throughput")]));
