@@ -43,6 +43,10 @@ fn kept(block: &Block, (reaching, is_own): (&[bool], bool), channel: ChannelId) 
             for body in node.kind.bodies_mut() {
                 *body = kept(body, (reaching, is_own), channel);
             }
+            let bodies = node.kind.bodies();
+            if !bodies.is_empty() && bodies.into_iter().all(Vec::is_empty) {
+                continue;
+            }
         }
         left.push(node);
     }
@@ -50,7 +54,7 @@ fn kept(block: &Block, (reaching, is_own): (&[bool], bool), channel: ChannelId) 
 }
 
 /// Whether a statement is the pipeline that uses a channel of its workload.
-fn is_of(node: &Node, channel: ChannelId) -> bool {
+pub(super) fn is_of(node: &Node, channel: ChannelId) -> bool {
     let NodeKind::Pipeline { processes } = &node.kind else { return false };
     processes.iter().any(|process| uses(&process.body, channel, true) || uses(&process.body, channel, false))
 }

@@ -9,11 +9,11 @@ use crate::workload::expand::probe::{End, Probe, probe};
 use crate::workload::{Bindings, bind, runs};
 use std::cell::Cell;
 use wsp_core::ChannelId;
-use wsp_diag::{Diagnostic, Span};
+use wsp_diag::{Diagnostic, Severity, Span};
 use wsp_ir::workload::{Node, NodeKind, WorkloadModule, each_node};
 use wsp_ordered::OrderedMap;
 
-/// Looks at whether to go on, each after 1,024 transfers and iterations: of the pipelines as they are, and of the searches for depths. Each pipeline
+/// Looks at whether to go on, each after 1,024 steps (transfers, waits and iterations) at most: of the pipelines as they are, and of the searches for depths. Each pipeline
 /// has its share.
 const LOOKS: u32 = 1 << 11;
 const SEARCHED: u32 = 1 << 10;
@@ -65,24 +65,30 @@ impl Known<'_> {
             let budget = own.get();
             let Probe { counts, end } = probe(module, self.bindings, &own);
             left.set(left.get() - (budget - own.get()));
+            let node = self::pipeline(self.module, pipeline.workload, first)?;
+            let bound = whole.as_ref().map(|bindings| (tasks.with(pipeline.workload, first), bindings));
+            let under = Under { reduced: module, whole: bound, node, counts };
+            pipeline.ends = Some(matches!(end, End::Ended));
+            self.count(pipeline, first, &under);
             match end {
-                End::Ended => pipeline.ends = Some(true),
-                End::Deadlock { diagnostic, .. } => {
-                    pipeline.ends = Some(false);
-                    deadlock.get_or_insert(diagnostic);
+                End::Ended => {}
+                End::Deadlock { mut diagnostic, .. } => {
+                    // One that may not run is a warning.
+                    let runs = pipeline.runs.is_some_and(|runs| runs > 0);
+                    diagnostic.severity = if runs { Severity::Error } else { Severity::Warning };
+                    if pipeline.runs != Some(0) && deadlock.as_ref().is_none_or(|of| runs && !of.is_error()) {
+                        deadlock = Some(diagnostic);
+                    }
                 }
                 // Of a fault the expansion tells, which comes to it in its turn.
                 End::Fault => return None,
                 End::Slot | End::Long => {
-                    let why = format!("it takes more than {} transfers", u64::from(budget) * 1024);
+                    let why = format!("it takes more than {} steps", u64::from(budget) * 1024);
+                    pipeline.ends = None;
                     pipeline.undecided = Some(Undecided { span: Span::default(), why });
                     continue;
                 }
             }
-            let node = self::pipeline(self.module, pipeline.workload, first)?;
-            let bound = whole.as_ref().map(|bindings| (tasks.with(pipeline.workload, first), bindings));
-            let under = Under { reduced: module, whole: bound, node, counts };
-            self.count(pipeline, first, &under);
             let budget = search.get();
             self.search(pipeline, &under, &search);
             searched.set(searched.get() - (budget - search.get()));
@@ -103,13 +109,17 @@ impl Known<'_> {
         };
         let (all, looked) = (runs(self.counting, self.open), runs(under.reduced, &[]));
         found.runs = all.filter(|_| looked.is_some());
-        let ended = found.ends == Some(true);
+        let mut counts = OrderedMap::new();
+        for count in
+            under.counts.iter().filter(|of| of.workload == found.workload && found.ends == Some(true))
+        {
+            counts.insert(count.channel, *count);
+        }
         for channel in &mut found.channels {
             channel.depth = Some(self.bindings.channel_depth(found.workload, channel.channel));
             let rates = [&channel.sends, &channel.consumes].map(Option::as_ref);
             channel.once = rates.map(|rate| self.bindings.evaluate(under.reduced, rate?, &[]).ok());
-            let mut counts = under.counts.iter().filter(|_| ended);
-            let count = counts.find(|of| (of.workload, of.channel) == (found.workload, channel.channel));
+            let count = counts.get(&channel.channel);
             // A loop that was left out repeats what goes through it.
             let times = |count: u64| match (all, looked) {
                 (_, Some(0)) => Some(0),
@@ -133,7 +143,7 @@ impl Known<'_> {
             found.unknown.push((which, why));
             return;
         }
-        let given_up = || said(format!("their search takes more than {most} transfers"));
+        let given_up = || said(format!("their search takes more than {most} steps"));
         let is_spent = || looks.get() == 0;
         let least = least::depths(under.reduced, self.bindings, looks);
         if least.is_none() {

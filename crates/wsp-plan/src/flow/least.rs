@@ -4,6 +4,7 @@ use crate::workload::Bindings;
 use crate::workload::expand::ChannelCount;
 use crate::workload::expand::probe::{End, probe, timed};
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use wsp_core::{ChannelId, WorkloadId};
 use wsp_ir::workload::WorkloadModule;
 use wsp_ordered::OrderedSet;
@@ -11,15 +12,19 @@ use wsp_ordered::OrderedSet;
 /// Depths by workload.
 type Depths = Vec<Vec<u32>>;
 
-/// Channels of which one has to be deeper.
-type Wanted = Vec<(WorkloadId, ChannelId)>;
+/// Lists of channels: of each, one has to be deeper.
+type Wanted = Vec<Vec<(WorkloadId, ChannelId)>>;
+
+/// Most depths that are kept of all that were looked at.
+const MOST_KEPT: usize = 1 << 22;
 
 /// Depths of the smallest sum with which every process ends. None where no depths help, or the search takes too many looks.
 ///
-/// In a deadlock each process waits for a token, or for a slot of a full channel. With other depths that are equal at all these full channels,
-/// and nowhere smaller, the same state is reached and still nothing goes on.
+/// In a deadlock each process waits for another, by a token or by a slot of a full channel. Processes that wait for each other in a circle, and one that
+/// waits for a process that has ended, go on with other depths, nowhere smaller, only where one of their own full channels is deeper: the first of them
+/// to go on would need another that has.
 pub(super) fn depths(module: &WorkloadModule, bindings: &Bindings, looks: &Cell<u32>) -> Option<Depths> {
-    search(bindings, &mut |depths| full(module, &bindings.with_depths(depths), looks))
+    search(bindings, looks, &mut |depths| full(module, &bindings.with_depths(depths), looks))
 }
 
 /// Depths of the smallest sum with which the last process ends as early as with channels that hold all tokens, where a process does one thing after the
@@ -38,13 +43,9 @@ pub(super) fn throughput(
         all[workload.index()][count.channel.index()] = most;
     }
     let best = timed(module, &bindings.with_depths(&all), looks)?.end.filter(|end| *end > 0)?;
-    search(bindings, &mut |depths| {
+    search(bindings, looks, &mut |depths| {
         let found = timed(module, &bindings.with_depths(depths), looks)?;
-        match found.end == Some(best) {
-            true => Some(Vec::new()),
-            false if found.waited.is_empty() => None,
-            false => Some(found.waited),
-        }
+        Some(if found.end == Some(best) { Vec::new() } else { found.wanted })
     })
 }
 
@@ -52,29 +53,42 @@ pub(super) fn throughput(
 fn full(module: &WorkloadModule, bindings: &Bindings, looks: &Cell<u32>) -> Option<Wanted> {
     match probe(module, bindings, looks).end {
         End::Ended => Some(Vec::new()),
-        End::Deadlock { full, .. } if !full.is_empty() => Some(full),
+        End::Deadlock { full, .. } => Some(full),
         _ => None,
     }
 }
 
 /// Depths of the smallest sum of which `wanting` says that no channel has to be deeper; the first in the order of channels where several have it. It
-/// tells the channels of which one has to be, in all depths that are nowhere smaller. None where that is none of them, or not known.
-fn search(bindings: &Bindings, wanting: &mut dyn FnMut(&Depths) -> Option<Wanted>) -> Option<Depths> {
+/// tells lists of channels, of each of which one has to be, in all depths that are nowhere smaller. None where a list is empty, or they are not known.
+fn search(
+    bindings: &Bindings,
+    looks: &Cell<u32>,
+    wanting: &mut dyn FnMut(&Depths) -> Option<Wanted>,
+) -> Option<Depths> {
     let none: Depths = bindings.depths().iter().map(|of| vec![0; of.len()]).collect();
-    let mut open = vec![(0u64, none)];
+    let size = none.iter().map(|of| of.len() + 1).sum::<usize>();
+    let mut open = BTreeSet::from([(0u64, none)]);
     let mut seen = OrderedSet::new();
-    // Few are open at once: each opens as many as it has channels that may have to be deeper.
-    while let Some(first) = (0..open.len()).min_by_key(|at| &open[*at]) {
-        let (sum, depths) = open.swap_remove(first);
+    while let Some((sum, depths)) = open.pop_first() {
         let wanted = wanting(&depths)?;
-        if wanted.is_empty() {
-            return Some(depths);
+        let Some(least) = wanted.iter().min_by_key(|list| list.len()) else { return Some(depths) };
+        if seen.len() * size > MOST_KEPT {
+            looks.set(0);
+            return None;
         }
-        for (workload, channel) in wanted {
-            let mut deeper = depths.clone();
-            deeper[workload.index()][channel.index()] += 1;
+        // Where lists have one channel each, all of these are deeper.
+        let steps: Wanted = match &**least {
+            [_] => vec![wanted.iter().filter(|list| list.len() == 1).flatten().copied().collect()],
+            all => all.iter().map(|channel| vec![*channel]).collect(),
+        };
+        for step in steps {
+            let (mut deeper, mut more) = (depths.clone(), sum);
+            for (workload, channel) in step {
+                deeper[workload.index()][channel.index()] += 1;
+                more += 1;
+            }
             if seen.insert(deeper.clone()) {
-                open.push((sum + 1, deeper));
+                open.insert((more, deeper));
             }
         }
     }

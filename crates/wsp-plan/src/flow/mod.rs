@@ -18,7 +18,7 @@ use follow::Known;
 use rate::rate;
 pub use skeleton::Undecided;
 use wsp_core::{ChannelId, WorkloadId};
-use wsp_diag::{Diagnostic, Severity, Span};
+use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::verify::CHANNEL;
 use wsp_ir::workload::{Block, IntExpr, NodeKind, Process, WorkloadModule, each_node};
 use wsp_ordered::OrderedMap;
@@ -103,16 +103,12 @@ pub fn flow(module: &WorkloadModule, set: &[(String, ParamValue)]) -> Option<Flo
         Ok(bindings) => bindings,
         Err(mut faults) => {
             // Others may come of values that stand for those that are not known.
-            let is_whole = skeleton.undecided.is_none() && skeleton.within.is_empty();
+            let is_whole = skeleton.within.is_empty();
             faults.retain(|fault| fault.code == codes::CHANNEL_DEPTH || is_whole && fault.code == CHANNEL);
             found.verdict = Verdict::Refused(faults);
             return Some(found);
         }
     };
-    if let Some(undecided) = skeleton.undecided {
-        found.verdict = Verdict::Undecided(undecided);
-        return Some(found);
-    }
     let counting = skeleton::unreduced(module, &skeleton.module);
     let known = Known { module, set, bindings: &bindings, counting: &counting, open: &skeleton.open };
     found.verdict = known.follow(skeleton.module, &mut found.pipelines)?;
@@ -122,15 +118,10 @@ pub fn flow(module: &WorkloadModule, set: &[(String, ParamValue)]) -> Option<Flo
 impl Flow {
     /// What keeps a launch from its end that has these values, whatever the others are: depths that channels cannot have, and the deadlock of a
     /// pipeline. One that may not run, as a loop or a condition stands around it, is a warning.
-    pub fn faults(&self, module: &WorkloadModule) -> Vec<Diagnostic> {
+    pub fn faults(&self) -> Vec<Diagnostic> {
         match &self.verdict {
             Verdict::Refused(faults) => faults.clone(),
-            Verdict::Deadlock(fault) => {
-                let entry = module.entry.map(|entry| &module.workloads[entry.index()].body);
-                let runs = entry.is_some_and(|body| runs_all(module, body));
-                let severity = if runs { Severity::Error } else { Severity::Warning };
-                vec![Diagnostic { severity, ..Diagnostic::clone(fault) }]
-            }
+            Verdict::Deadlock(fault) => vec![Diagnostic::clone(fault)],
             Verdict::Ends | Verdict::Undecided(_) => Vec::new(),
         }
     }
@@ -181,22 +172,27 @@ fn pipelines(module: &WorkloadModule, entry: WorkloadId) -> Vec<PipelineFlow> {
 }
 
 fn channels(module: &WorkloadModule, workload: WorkloadId, processes: &[Process]) -> Vec<ChannelFlow> {
-    let count = module.workloads[workload.index()].channels.len() as u32;
-    let used = (0..count).map(ChannelId).filter(|channel| {
-        processes
-            .iter()
-            .any(|process| uses(&process.body, *channel, true) || uses(&process.body, *channel, false))
-    });
-    let of = |channel: ChannelId, sends: bool| {
-        let user = processes.iter().find(|process| uses(&process.body, channel, sends));
+    let mut users = vec![[None; 2]; module.workloads[workload.index()].channels.len()];
+    for process in processes {
+        let mut note = |channel: ChannelId, end: usize| {
+            users[channel.index()][end].get_or_insert(process);
+        };
+        each_node(&process.body, &mut |node| match &node.kind {
+            NodeKind::Send { channel, .. } | NodeKind::Close { channel } => note(*channel, 0),
+            NodeKind::Consume { arms, .. } => arms.iter().for_each(|arm| note(arm.channel, 1)),
+            _ => {}
+        });
+    }
+    let used = (0..).map(ChannelId).zip(users).filter(|(_, users)| users.iter().any(Option::is_some));
+    let of = |user: Option<&Process>, channel: ChannelId, sends: bool| {
         let rate = user.map_or(Some(0.into()), |process| rate(module, &process.body, channel, sends));
         // Arguments of the workload have no names here.
         rate.filter(|rate| !skeleton::names_any(rate))
     };
-    let flow = |channel| ChannelFlow {
+    let flow = |(channel, [from, to]): (ChannelId, [Option<&Process>; 2])| ChannelFlow {
         channel,
-        sends: of(channel, true),
-        consumes: of(channel, false),
+        sends: of(from, channel, true),
+        consumes: of(to, channel, false),
         counted: None,
         once: [None; 2],
         depth: None,
@@ -217,22 +213,4 @@ pub(crate) fn uses(block: &Block, channel: ChannelId, sends: bool) -> bool {
         };
     });
     found
-}
-
-/// Whether each pipeline of a block runs in every launch.
-fn runs_all(module: &WorkloadModule, block: &Block) -> bool {
-    block.iter().all(|node| match &node.kind {
-        NodeKind::Combine(bodies) | NodeKind::Sequential(bodies) => {
-            bodies.iter().all(|body| runs_all(module, body))
-        }
-        NodeKind::Call { workload, .. } => runs_all(module, &module.workloads[workload.index()].body),
-        NodeKind::Pipeline { .. } => true,
-        kind => kind.bodies().into_iter().all(|body| {
-            let mut has = false;
-            each_node(body, &mut |node| {
-                has |= matches!(node.kind, NodeKind::Pipeline { .. } | NodeKind::Call { .. });
-            });
-            !has
-        }),
-    })
 }

@@ -1,7 +1,8 @@
 //! What is left of a module for its pipelines: processes, channels, and what decides how often tokens are sent and consumed.
 
+use super::alone;
 use crate::ParamValue;
-use wsp_core::{ParamId, SlotId, TableId, VarId};
+use wsp_core::{ChannelId, ParamId, SlotId, TableId, VarId};
 use wsp_diag::Span;
 use wsp_ir::workload::{
     ArgValue, Arm, AxisKind, Block, IntExpr, IntExprKind, Iteration, Node, NodeKind, ParamSource, Process,
@@ -20,9 +21,7 @@ pub struct Undecided {
 /// A module without tasks. What has no value and decides nothing is given one.
 pub(super) struct Skeleton {
     pub(super) module: WorkloadModule,
-    /// The first statement around pipelines that cannot be followed, or channel.
-    pub(super) undecided: Option<Undecided>,
-    /// The first statement in each pipeline that cannot be followed, by where the pipeline stands.
+    /// What cannot be followed, by where the pipeline stands: the first statement in it or around it, or one of its channels.
     pub(super) within: Vec<(Span, Undecided)>,
     /// Statements around pipelines that were left out, or calls, that repeat by what has no value.
     pub(super) open: Vec<Span>,
@@ -47,12 +46,21 @@ pub(super) fn skeleton(module: &WorkloadModule, set: &[(String, ParamValue)]) ->
     {
         workload.body = reducer.around(&original.body);
         reducer.bodies.push(workload.body.clone());
-        let channels = original.channels.iter().filter(|_| *pipelined);
-        channels.for_each(|channel| reducer.look(&channel.depth, channel.span));
+        for (at, channel) in (0..).map(ChannelId).zip(&mut workload.channels).filter(|_| *pipelined) {
+            let span = channel.span;
+            if let Some(found) = reducer.aside(|reducer| reducer.look(&channel.depth, span)) {
+                channel.depth = 1.into();
+                wsp_ir::workload::each_node(&original.body, &mut |node| {
+                    if alone::is_of(node, at) {
+                        reducer.within.push((node.span, found.clone()));
+                    }
+                });
+            }
+        }
     }
-    let (undecided, within, open) = (reducer.undecided, reducer.within, reducer.open);
+    let (within, open) = (reducer.within, reducer.open);
     unset.fill(&mut reduced);
-    Skeleton { module: reduced, undecided, within, open }
+    Skeleton { module: reduced, within, open }
 }
 
 /// The module with the values that its reduced one has.
@@ -270,15 +278,17 @@ impl Reducer<'_> {
                     NodeKind::Pipeline { processes: reduced }
                 }
                 NodeKind::Call { workload, args } if self.pipelined[workload.index()] => {
-                    self.look_aside(
-                        |reducer| args.iter().for_each(|arg| reducer.look(arg, node.span)),
-                        node.span,
-                    );
+                    if self.aside(|of| args.iter().for_each(|arg| of.look(arg, node.span))).is_some() {
+                        self.open.push(node.span);
+                    }
                     let args = (0..).map(VarId).zip(args).map(|(formal, arg)| {
                         if names(&self.bodies[workload.index()], &[formal]) { arg.clone() } else { 0.into() }
                     });
                     let args: Vec<IntExpr> = args.collect();
-                    args.iter().for_each(|arg| self.look(arg, node.span));
+                    if let Some(found) = self.aside(|of| args.iter().for_each(|arg| of.look(arg, node.span)))
+                    {
+                        self.mark(node, &found);
+                    }
                     NodeKind::Call { workload: *workload, args }
                 }
                 NodeKind::Call { .. } | NodeKind::Task(_) => continue,
@@ -303,25 +313,52 @@ impl Reducer<'_> {
             NodeKind::Select { var, position, .. } => [*var].into_iter().chain(*position).collect(),
             // Which rounds have a pipeline may depend on it.
             NodeKind::Cond { condition, .. } if names_any(condition) => {
-                self.look_at(node);
+                self.depends(node);
                 return with_bodies(node, bodies);
             }
             _ => Vec::new(),
         };
         if !bodies.iter().any(|body| names(body, &vars)) {
-            self.look_aside(|reducer| reducer.look_at(node), node.span);
+            if self.aside(|of| of.look_at(node)).is_some() {
+                self.open.push(node.span);
+            }
             return NodeKind::Combine(bodies);
         }
-        self.look_at(node);
+        self.depends(node);
         with_bodies(node, bodies)
     }
 
-    /// Notes a statement that repeats pipelines by what has no value, which decides on nothing else.
-    fn look_aside(&mut self, look: impl FnOnce(&mut Self), span: Span) {
+    /// The pipelines in a statement depend on it.
+    fn depends(&mut self, node: &Node) {
+        if let Some(found) = self.aside(|of| of.look_at(node)) {
+            self.open.push(node.span);
+            self.mark(node, &found);
+        }
+    }
+
+    /// What has no value of what is looked at.
+    fn aside(&mut self, look: impl FnOnce(&mut Self)) -> Option<Undecided> {
         let around = self.undecided.take();
         look(self);
-        if std::mem::replace(&mut self.undecided, around).is_some() {
-            self.open.push(span);
+        std::mem::replace(&mut self.undecided, around)
+    }
+
+    /// Notes that pipelines in a statement, those of workloads that are called included, cannot be followed.
+    fn mark(&mut self, node: &Node, found: &Undecided) {
+        let mut called = vec![false; self.module.workloads.len()];
+        let mut note = |node: &Node, called: &mut [bool]| match &node.kind {
+            NodeKind::Pipeline { .. } => self.within.push((node.span, found.clone())),
+            NodeKind::Call { workload, .. } if !called.is_empty() => {
+                let reached = self.module.reached(*workload);
+                called.iter_mut().zip(reached).for_each(|(called, reached)| *called |= reached);
+            }
+            _ => {}
+        };
+        note(node, &mut called);
+        let bodies = node.kind.bodies().into_iter();
+        bodies.for_each(|body| wsp_ir::workload::each_node(body, &mut |node| note(node, &mut called)));
+        for (workload, _) in self.module.workloads.iter().zip(called).filter(|(_, called)| *called) {
+            wsp_ir::workload::each_node(&workload.body, &mut |node| note(node, &mut []));
         }
     }
 

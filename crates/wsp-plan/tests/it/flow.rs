@@ -109,7 +109,7 @@ fn what_decides_and_is_not_known_is_named() {
             .replace("channel a[2];", "channel a[2]; channel b[1];")
             .replace("consume b as t { } send b as t { }", "send b as t { } consume b as t { }")
             .replace("consume a as s", "consume all a as s");
-    assert_eq!(undecided(&long).1, "it takes more than 2097152 transfers");
+    assert_eq!(undecided(&long).1, "it takes more than 2097152 steps");
 }
 
 #[test]
@@ -205,13 +205,13 @@ fn a_deadlock_is_a_fault_whatever_has_no_value_and_a_warning_where_it_may_not_ru
     ] {
         let module = module(&format!("param n; workload main {{ channel a[1]; channel b[1]; {body} }}"));
         let found = flow(&module, &[]).expect("pipelines");
-        let faults: Vec<Severity> = found.faults(&module).iter().map(|fault| fault.severity).collect();
+        let faults: Vec<Severity> = found.faults().iter().map(|fault| fault.severity).collect();
         assert_eq!(faults, Vec::from_iter(severity), "{body}");
     }
     let module = module(
         "param n; workload main { channel a[0 - 1]; channel b[1]; pipeline { process p { parallel for i in 0..n { send a as s { } } } process q { consume all a as s { } } } }",
     );
-    let faults = flow(&module, &[]).expect("pipelines").faults(&module);
+    let faults = flow(&module, &[]).expect("pipelines").faults();
     assert_eq!(faults.iter().map(|fault| fault.code.0).collect::<Vec<_>>(), [808]);
 }
 
@@ -399,7 +399,7 @@ fn depths_whose_search_is_given_up_are_told_of() {
         let told: Vec<_> = found.pipelines[0].channels.iter().map(|of| (of.least, of.throughput)).collect();
         (told[0], found.lines(&module(&source), |_| 1).split_off(2))
     };
-    let line = |of| format!("  depths `{of}` are not known: their search takes more than 1048576 transfers");
+    let line = |of| format!("  depths `{of}` are not known: their search takes more than 1048576 steps");
     assert_eq!(found(" cost 7", 9), ((Some(0), Some(2)), vec![]));
     assert_eq!(found("", 150_000), ((Some(0), None), vec![]), "no cost, no throughput");
     assert_eq!(found(" cost 7", 150_000), ((Some(0), None), vec![line("throughput")]));
