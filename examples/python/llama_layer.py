@@ -164,9 +164,9 @@ SHARDS = {
 
 
 def sharded(workload: Workload) -> Workload:
-    """The layer over a grid of 2 rows of 4 tiles: heads of queries along `x`, those of keys and values along `y`,
-    weights as what is computed with them. Where a sum goes along columns of several tiles, they are gathered first:
-    no sum is split.
+    """The layer over a grid of 2 rows of 4 tiles: heads of queries along `x`, those of keys and values along
+    `y`, weights as what is computed with them. Where a sum goes along columns of several tiles, they are
+    gathered first: no sum is split.
     """
     workload = workload.spatial_map(grid=(4, 2))
     for tensor, dims in SHARDS.items():
