@@ -40,7 +40,8 @@ fn a_target_without_plans_is_refused_with_those_that_have_them() {
     let d = refused(&decode().module(None), &options);
     assert_eq!(d.code.0, 400);
     assert_eq!(d.message, "neither programs nor workloads can be compiled for target `ascend_950`");
-    assert_eq!(d.notes, ["the table of what schedules say has `cpu_sim` (cpu), `ascend_host` only"]);
+    let has = "the table of what schedules say has `cpu_sim` (cpu), `ascend_host`, `xdna1` (npu1), `xdna2` (npu2) only";
+    assert_eq!(d.notes, [has]);
 }
 
 #[test]
