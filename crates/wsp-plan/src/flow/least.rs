@@ -1,9 +1,8 @@
 //! The smallest depths with which every process of a pipeline ends, or with which none waits for slots in a way that makes it end later.
 
-use super::full;
 use crate::workload::Bindings;
 use crate::workload::expand::ChannelCount;
-use crate::workload::expand::probe::timed;
+use crate::workload::expand::probe::{End, probe, timed};
 use std::cell::Cell;
 use wsp_core::{ChannelId, WorkloadId};
 use wsp_ir::workload::WorkloadModule;
@@ -23,20 +22,20 @@ pub(super) fn depths(module: &WorkloadModule, bindings: &Bindings, looks: &Cell<
     search(bindings, &mut |depths| full(module, &bindings.with_depths(depths), looks))
 }
 
-/// Depths of the smallest sum with which all processes end as early as with channels that hold all tokens, where a process does one thing after the
+/// Depths of the smallest sum with which the last process ends as early as with channels that hold all tokens, where a process does one thing after the
 /// other and tasks take what their kernels cost. None where a kernel has no cost, and as [`depths`].
 ///
 /// With other depths that are equal at all channels for whose slots a sender has waited, and nowhere smaller, everything happens at the same time.
 pub(super) fn throughput(
     module: &WorkloadModule,
     bindings: &Bindings,
-    counts: &[ChannelCount],
+    (workload, counts): (WorkloadId, &[ChannelCount]),
     looks: &Cell<u32>,
 ) -> Option<Depths> {
     let mut all: Depths = bindings.depths().to_vec();
-    for count in counts {
+    for count in counts.iter().filter(|count| count.workload == workload) {
         let most = u32::try_from(count.sent.max(1)).ok()?;
-        all[count.workload.index()][count.channel.index()] = most;
+        all[workload.index()][count.channel.index()] = most;
     }
     let best = timed(module, &bindings.with_depths(&all), looks)?.end.filter(|end| *end > 0)?;
     search(bindings, &mut |depths| {
@@ -47,6 +46,15 @@ pub(super) fn throughput(
             false => Some(found.waited),
         }
     })
+}
+
+/// Of bindings with these depths whether all processes end, or which full channels keep them from it.
+fn full(module: &WorkloadModule, bindings: &Bindings, looks: &Cell<u32>) -> Option<Wanted> {
+    match probe(module, bindings, looks).end {
+        End::Ended => Some(Vec::new()),
+        End::Deadlock { full, .. } if !full.is_empty() => Some(full),
+        _ => None,
+    }
 }
 
 /// Depths of the smallest sum of which `wanting` says that no channel has to be deeper; the first in the order of channels where several have it. It

@@ -5,25 +5,23 @@
 //! pipeline is a network of Kahn (*The semantics of a simple language for parallel programming*, 1974): which tokens go through a channel does
 //! not depend on turns, and deeper channels never make a deadlock.
 
+mod alone;
+mod follow;
 mod least;
+mod lines;
 mod rate;
 mod skeleton;
 
 use crate::ParamValue;
-use crate::workload::expand::probe::{End, Probe, probe};
-use crate::workload::{Bindings, bind, codes};
+use crate::workload::{bind, codes};
+use follow::Known;
 use rate::rate;
 pub use skeleton::Undecided;
-use std::cell::Cell;
 use wsp_core::{ChannelId, WorkloadId};
 use wsp_diag::{Diagnostic, Severity, Span};
-use wsp_ir::workload::text::print_expr;
 use wsp_ir::workload::verify::CHANNEL;
-use wsp_ir::workload::{Block, IntExpr, NodeKind, Process, Workload, WorkloadModule, each_node};
+use wsp_ir::workload::{Block, IntExpr, NodeKind, Process, WorkloadModule, each_node};
 use wsp_ordered::OrderedMap;
-
-/// Looks at whether to go on, each after 1,024 transfers and iterations: of the pipelines as they are, and of the search for least depths.
-const LOOKS: u32 = 1 << 11;
 
 /// What is known of the pipelines of a module.
 #[derive(Debug)]
@@ -32,8 +30,6 @@ pub struct Flow {
     pub pipelines: Vec<PipelineFlow>,
     /// Whether they come to their end.
     pub verdict: Verdict,
-    /// Depths whose search was given up, as it takes too many transfers: `at least`, `throughput`.
-    pub given_up: Vec<&'static str>,
 }
 
 /// A pipeline.
@@ -47,6 +43,12 @@ pub struct PipelineFlow {
     pub channels: Vec<ChannelFlow>,
     /// What of it only a run tells.
     pub undecided: Option<Undecided>,
+    /// Whether its processes end; none where only a run tells.
+    pub ends: Option<bool>,
+    /// How often it runs in a launch; none where only a run tells.
+    pub runs: Option<u64>,
+    /// Depths that are not known, `at least` or `throughput`, and why.
+    pub unknown: Vec<(&'static str, Undecided)>,
 }
 
 /// A channel of a pipeline.
@@ -58,7 +60,7 @@ pub struct ChannelFlow {
     pub sends: Option<IntExpr>,
     /// Tokens that it consumes.
     pub consumes: Option<IntExpr>,
-    /// Tokens sent and consumed with the values that are known, over all runs.
+    /// Tokens sent and consumed with the values that are known: over all runs of the pipeline, or in one where it is not known how many there are.
     pub counted: Option<(u64, u64)>,
     /// What the two rates are, with the values that are known.
     pub once: [Option<i64>; 2],
@@ -66,8 +68,8 @@ pub struct ChannelFlow {
     pub depth: Option<u32>,
     /// Its depth among those of the smallest sum with which every process ends.
     pub least: Option<u32>,
-    /// Its depth among those of the smallest sum with which all processes end as early as with channels that hold all tokens, where each does one thing
-    /// after the other and every kernel has a cost.
+    /// Its depth among those of the smallest sum with which the last process ends as early as with channels that hold all tokens, where each does one
+    /// thing after the other and every kernel has a cost.
     pub throughput: Option<u32>,
 }
 
@@ -92,13 +94,11 @@ pub fn flow(module: &WorkloadModule, set: &[(String, ParamValue)]) -> Option<Flo
         return None;
     }
     let skeleton = skeleton::skeleton(module, set);
-    let mut found =
-        Flow { pipelines: pipelines(&skeleton.module, entry), verdict: Verdict::Ends, given_up: Vec::new() };
+    let mut found = Flow { pipelines: pipelines(&skeleton.module, entry), verdict: Verdict::Ends };
     for pipeline in &mut found.pipelines {
         let own = skeleton.within.iter().find(|(span, _)| *span == pipeline.span);
         pipeline.undecided = own.map(|(_, undecided)| undecided.clone());
     }
-    let looks = Cell::new(LOOKS);
     let bindings = match bind(&skeleton.module, set, &OrderedMap::new()) {
         Ok(bindings) => bindings,
         Err(mut faults) => {
@@ -113,58 +113,13 @@ pub fn flow(module: &WorkloadModule, set: &[(String, ParamValue)]) -> Option<Flo
         found.verdict = Verdict::Undecided(undecided);
         return Some(found);
     }
-    let reduced = skeleton.decided();
-    let Probe { counts, end } = probe(&reduced, &bindings, &looks);
-    found.verdict = match end {
-        End::Ended => match skeleton.within.into_iter().next() {
-            Some((_, undecided)) => Verdict::Undecided(undecided),
-            None => Verdict::Ends,
-        },
-        End::Deadlock { diagnostic, .. } => Verdict::Deadlock(diagnostic),
-        // Of a fault the expansion tells, which comes to it in its turn.
-        End::Fault => return None,
-        End::Slot | End::Long => {
-            let why = format!("it takes more than {} transfers", LOOKS * 1024);
-            Verdict::Undecided(Undecided { span: Span::default(), why })
-        }
-    };
-    let all_end = matches!(found.verdict, Verdict::Ends);
-    let ended = all_end || found.undecided_within();
-    let is_determinate = is_determinate(&reduced);
-    let least = if is_determinate { least::depths(&reduced, &bindings, &looks) } else { None };
-    let is_spent = |depths: &Option<_>| depths.is_none() && looks.get() == 0;
-    found.given_up.extend((is_determinate && is_spent(&least)).then_some("at least"));
-    // What tasks cost is known where everything is.
-    let throughput = (all_end && is_determinate && !skeleton::costs_by_slot(module)).then(|| {
-        let module = skeleton::without_regions(module);
-        let bindings = bind(&module, set, &OrderedMap::new()).ok()?;
-        least::throughput(&module, &bindings, &counts, &looks)
-    });
-    let timed = throughput.as_ref().filter(|depths| is_spent(depths) && skeleton::has_costs(module));
-    found.given_up.extend(timed.map(|_| "throughput"));
-    let throughput = throughput.flatten();
-    for pipeline in found.pipelines.iter_mut().filter(|pipeline| pipeline.undecided.is_none()) {
-        for channel in &mut pipeline.channels {
-            let (workload, id) = (pipeline.workload, channel.channel);
-            channel.depth = Some(bindings.channel_depth(workload, id));
-            let rates = [&channel.sends, &channel.consumes].map(Option::as_ref);
-            channel.once = rates.map(|rate| bindings.evaluate(&reduced, rate?, &[]).ok());
-            channel.least = least.as_ref().map(|least| least[workload.index()][id.index()]);
-            channel.throughput = throughput.as_ref().map(|depths| depths[workload.index()][id.index()]);
-            let count = counts.iter().find(|count| (count.workload, count.channel) == (workload, id));
-            channel.counted = count.filter(|_| ended).map(|count| (count.sent, count.consumed));
-        }
-    }
+    let counting = skeleton::unreduced(module, &skeleton.module);
+    let known = Known { module, set, bindings: &bindings, counting: &counting, open: &skeleton.open };
+    found.verdict = known.follow(skeleton.module, &mut found.pipelines)?;
     Some(found)
 }
 
 impl Flow {
-    /// Whether pipelines are undecided by what stands in them, and not by what stands around.
-    fn undecided_within(&self) -> bool {
-        let Verdict::Undecided(found) = &self.verdict else { return false };
-        self.pipelines.iter().any(|pipeline| pipeline.undecided.as_ref() == Some(found))
-    }
-
     /// What keeps a launch from its end that has these values, whatever the others are: depths that channels cannot have, and the deadlock of a
     /// pipeline. One that may not run, as a loop or a condition stands around it, is a warning.
     pub fn faults(&self, module: &WorkloadModule) -> Vec<Diagnostic> {
@@ -198,71 +153,6 @@ impl Flow {
         });
         left.collect()
     }
-
-    /// A line for each pipeline and each channel, with the lines of the text that `line` tells.
-    pub fn lines(&self, module: &WorkloadModule, line: impl Fn(Span) -> u32) -> Vec<String> {
-        let mut lines = Vec::new();
-        let undecided = |found: &Undecided| match found.span == Span::default() {
-            true => format!(": undecided, a run tells: {}", found.why),
-            false => {
-                let line = line(found.span);
-                format!(": undecided here, a run tells: line {line} needs a value, and {}", found.why)
-            }
-        };
-        // What is said of all of them is said once.
-        let mut first = true;
-        for pipeline in &self.pipelines {
-            let workload = &module.workloads[pipeline.workload.index()];
-            let says = match (&pipeline.undecided, &self.verdict) {
-                (Some(found), _) => undecided(found),
-                (None, Verdict::Ends) => ": every process ends".to_owned(),
-                (None, Verdict::Undecided(_)) if self.undecided_within() => ": every process ends".to_owned(),
-                (None, Verdict::Deadlock(found)) => match &found.primary {
-                    Some(label) if label.span != pipeline.span => String::new(),
-                    _ => ": no process can go on where it runs".to_owned(),
-                },
-                (None, Verdict::Undecided(found)) if std::mem::take(&mut first) => undecided(found),
-                (None, Verdict::Undecided(_) | Verdict::Refused(_)) => String::new(),
-            };
-            lines.push(format!("pipeline in line {} of `{}`{says}", line(pipeline.span), workload.name));
-            lines.extend(pipeline.channels.iter().map(|channel| channel.line(module, workload)));
-        }
-        let most = LOOKS * 1024;
-        let given_up =
-            |of: &&str| format!("depths `{of}` are not known: their search takes more than {most} transfers");
-        lines.extend(self.given_up.iter().map(given_up));
-        lines
-    }
-}
-
-impl ChannelFlow {
-    fn line(&self, module: &WorkloadModule, workload: &Workload) -> String {
-        let rate = |rate: &Option<IntExpr>, count: Option<u64>, end: usize| match (rate, count) {
-            (Some(rate), Some(count)) => {
-                let once = self.once[end].and_then(|once| u64::try_from(once).ok());
-                match (print_expr(module, rate), rate.as_const()) {
-                    (text, Some(_)) if once == Some(count) => text,
-                    (text, None) if once == Some(count) => format!("{text} = {count}"),
-                    (text, Some(_)) => format!("{text} at a time, {count} in all"),
-                    (text, None) => format!("{text}, {count} in all"),
-                }
-            }
-            (Some(rate), None) => print_expr(module, rate),
-            (None, Some(count)) => count.to_string(),
-            (None, None) => "?".to_owned(),
-        };
-        let channel = &workload.channels[self.channel.index()];
-        let (sent, consumed) = (self.counted.map(|of| of.0), self.counted.map(|of| of.1));
-        let depth = self.depth.map_or(print_expr(module, &channel.depth), |depth| depth.to_string());
-        let least = self.least.map_or(String::new(), |least| format!(", at least {least}"));
-        let throughput = self.throughput.map_or(String::new(), |depth| format!(", throughput from {depth}"));
-        format!(
-            "  {}: {} sent, {} consumed, depth {depth}{least}{throughput}",
-            channel.name,
-            rate(&self.sends, sent, 0),
-            rate(&self.consumes, consumed, 1)
-        )
-    }
 }
 
 /// The pipelines of the workloads that run.
@@ -274,7 +164,15 @@ fn pipelines(module: &WorkloadModule, entry: WorkloadId) -> Vec<PipelineFlow> {
                 if let NodeKind::Pipeline { processes } = &node.kind {
                     let workload = WorkloadId(at);
                     let channels = channels(module, workload, processes);
-                    found.push(PipelineFlow { workload, span: node.span, channels, undecided: None });
+                    found.push(PipelineFlow {
+                        workload,
+                        span: node.span,
+                        channels,
+                        undecided: None,
+                        ends: None,
+                        runs: None,
+                        unknown: Vec::new(),
+                    });
                 }
             });
         }
@@ -308,36 +206,17 @@ fn channels(module: &WorkloadModule, workload: WorkloadId, processes: &[Process]
     used.map(flow).collect()
 }
 
-/// Whether a process sends to a channel, or consumes from it.
+/// Whether a process sends to a channel or closes it, or consumes from it.
 pub(crate) fn uses(block: &Block, channel: ChannelId, sends: bool) -> bool {
     let mut found = false;
     each_node(block, &mut |node| {
         found |= match &node.kind {
-            NodeKind::Send { channel: to, .. } => sends && *to == channel,
+            NodeKind::Send { channel: to, .. } | NodeKind::Close { channel: to } => sends && *to == channel,
             NodeKind::Consume { arms, .. } => !sends && arms.iter().any(|arm| arm.channel == channel),
             _ => false,
         };
     });
     found
-}
-
-/// Whether what goes through channels depends neither on turns nor on depths.
-fn is_determinate(module: &WorkloadModule) -> bool {
-    let mut slots = Vec::new();
-    let mut one = true;
-    module.workloads.iter().for_each(|workload| {
-        slots.clear();
-        each_node(&workload.body, &mut |node| match &node.kind {
-            NodeKind::Send { var, .. } => slots.push(*var),
-            NodeKind::Consume { arms, .. } => {
-                one &= arms.len() == 1;
-                slots.extend(arms.iter().map(|arm| arm.var));
-            }
-            _ => {}
-        });
-        one &= !skeleton::names(&workload.body, &slots);
-    });
-    one
 }
 
 /// Whether each pipeline of a block runs in every launch.
@@ -356,17 +235,4 @@ fn runs_all(module: &WorkloadModule, block: &Block) -> bool {
             !has
         }),
     })
-}
-
-/// Of bindings with these depths whether all processes end, or which full channels keep them from it.
-fn full(
-    module: &WorkloadModule,
-    bindings: &Bindings,
-    looks: &Cell<u32>,
-) -> Option<Vec<(WorkloadId, ChannelId)>> {
-    match probe(module, bindings, looks).end {
-        End::Ended => Some(Vec::new()),
-        End::Deadlock { full, .. } if !full.is_empty() => Some(full),
-        _ => None,
-    }
 }

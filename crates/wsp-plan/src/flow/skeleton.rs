@@ -24,24 +24,8 @@ pub(super) struct Skeleton {
     pub(super) undecided: Option<Undecided>,
     /// The first statement in each pipeline that cannot be followed, by where the pipeline stands.
     pub(super) within: Vec<(Span, Undecided)>,
-}
-
-impl Skeleton {
-    /// The pipelines that can be followed.
-    pub(super) fn decided(&self) -> WorkloadModule {
-        fn keep(block: &mut Block, without: &[(Span, Undecided)]) {
-            block.retain(|node| {
-                !matches!(node.kind, NodeKind::Pipeline { .. })
-                    || without.iter().all(|(span, _)| *span != node.span)
-            });
-            for node in block {
-                node.kind.bodies_mut().into_iter().for_each(|body| keep(body, without));
-            }
-        }
-        let mut module = self.module.clone();
-        module.workloads.iter_mut().for_each(|workload| keep(&mut workload.body, &self.within));
-        module
-    }
+    /// Statements around pipelines that were left out, or calls, that repeat by what has no value.
+    pub(super) open: Vec<Span>,
 }
 
 /// What is left of a module for its pipelines.
@@ -55,6 +39,7 @@ pub(super) fn skeleton(module: &WorkloadModule, set: &[(String, ParamValue)]) ->
         bodies: Vec::new(),
         undecided: None,
         within: Vec::new(),
+        open: Vec::new(),
     };
     let mut reduced = module.clone();
     for ((workload, original), pipelined) in
@@ -65,51 +50,82 @@ pub(super) fn skeleton(module: &WorkloadModule, set: &[(String, ParamValue)]) ->
         let channels = original.channels.iter().filter(|_| *pipelined);
         channels.for_each(|channel| reducer.look(&channel.depth, channel.span));
     }
-    let (undecided, within) = (reducer.undecided, reducer.within);
+    let (undecided, within, open) = (reducer.undecided, reducer.within, reducer.open);
     unset.fill(&mut reduced);
-    Skeleton { module: reduced, undecided, within }
+    Skeleton { module: reduced, undecided, within, open }
 }
 
-/// Whether a kernel that a pipeline calls with a slot may have another cost with another slot.
-pub(super) fn costs_by_slot(module: &WorkloadModule) -> bool {
-    let mut slots = Vec::new();
-    let mut found = false;
-    for workload in &module.workloads {
-        slots.clear();
-        wsp_ir::workload::each_node(&workload.body, &mut |node| match &node.kind {
+/// The module with the values that its reduced one has.
+pub(super) fn unreduced(module: &WorkloadModule, reduced: &WorkloadModule) -> WorkloadModule {
+    let mut whole = reduced.clone();
+    for (workload, written) in whole.workloads.iter_mut().zip(&module.workloads) {
+        workload.body.clone_from(&written.body);
+    }
+    whole
+}
+
+/// What is known of the costs of the tasks of a pipeline.
+#[derive(Default)]
+pub(super) struct Costs {
+    /// Whether a kernel has one.
+    pub(super) any: bool,
+    /// The first task whose cost is not known before a run.
+    pub(super) unknown: Option<Undecided>,
+}
+
+/// The costs of the tasks of processes, those of workloads that are called included.
+pub(super) fn costs(module: &WorkloadModule, processes: &[Process]) -> Costs {
+    let mut costs = Costs::default();
+    let mut called = vec![false; module.workloads.len()];
+    for process in processes {
+        costs.block(module, &process.body, &mut called);
+    }
+    for at in (0..called.len()).rev().filter(|at| called[*at]).collect::<Vec<_>>() {
+        costs.block(module, &module.workloads[at].body, &mut []);
+    }
+    costs
+}
+
+impl Costs {
+    fn block(&mut self, module: &WorkloadModule, block: &Block, called: &mut [bool]) {
+        let mut slots = Vec::new();
+        wsp_ir::workload::each_node(block, &mut |node| match &node.kind {
             NodeKind::Send { var, .. } => slots.push(*var),
             NodeKind::Consume { arms, .. } => slots.extend(arms.iter().map(|arm| arm.var)),
+            NodeKind::Call { workload, .. } if !called.is_empty() => {
+                let reached = module.reached(*workload);
+                called.iter_mut().zip(reached).for_each(|(called, reached)| *called |= reached);
+            }
             _ => {}
         });
-        wsp_ir::workload::each_node(&workload.body, &mut |node| {
-            let NodeKind::Task(task) = &node.kind else { return };
-            let cost = &module.kernels[usize::from(task.kernel.0)].cost;
-            if cost.as_ref().is_none_or(|cost| cost.as_const().is_some()) {
-                return;
-            }
-            for arg in &task.args {
-                if let ArgValue::Scalar(value) = &arg.value {
-                    value.each(&mut |kind| {
-                        found |= matches!(kind, IntExprKind::Var(var) if slots.contains(var));
+        let mut note = |span: Span, why: String| {
+            self.unknown.get_or_insert(Undecided { span, why });
+        };
+        wsp_ir::workload::each_node(block, &mut |node| {
+            let by_slot = |arg: &IntExpr| named_in(arg, &slots);
+            match &node.kind {
+                NodeKind::Task(task) => {
+                    let kernel = &module.kernels[usize::from(task.kernel.0)];
+                    self.any |= kernel.cost.is_some();
+                    let mut args = task.args.iter().filter_map(|arg| match &arg.value {
+                        ArgValue::Scalar(value) => Some(value),
+                        ArgValue::Access(_) => None,
                     });
+                    match &kernel.cost {
+                        None => note(node.span, format!("`{}` has no cost", kernel.name)),
+                        Some(cost) if cost.as_const().is_none() && args.any(by_slot) => {
+                            note(node.span, format!("a slot decides what `{}` costs", kernel.name));
+                        }
+                        Some(_) => {}
+                    }
                 }
+                NodeKind::Call { args, .. } if args.iter().any(by_slot) => {
+                    note(node.span, "a slot may decide what the tasks of a call cost".to_owned());
+                }
+                _ => {}
             }
         });
     }
-    found
-}
-
-/// Whether every kernel that is called has a cost.
-pub(super) fn has_costs(module: &WorkloadModule) -> bool {
-    let mut all = true;
-    for workload in &module.workloads {
-        wsp_ir::workload::each_node(&workload.body, &mut |node| {
-            if let NodeKind::Task(task) = &node.kind {
-                all &= module.kernels[usize::from(task.kernel.0)].cost.is_some();
-            }
-        });
-    }
-    all
 }
 
 /// The module with tasks that access all of their tensors: whatever the depths are, slots are within bounds.
@@ -233,6 +249,7 @@ struct Reducer<'m> {
     bodies: Vec<Block>,
     undecided: Option<Undecided>,
     within: Vec<(Span, Undecided)>,
+    open: Vec<Span>,
 }
 
 impl Reducer<'_> {
@@ -253,6 +270,10 @@ impl Reducer<'_> {
                     NodeKind::Pipeline { processes: reduced }
                 }
                 NodeKind::Call { workload, args } if self.pipelined[workload.index()] => {
+                    self.look_aside(
+                        |reducer| args.iter().for_each(|arg| reducer.look(arg, node.span)),
+                        node.span,
+                    );
                     let args = (0..).map(VarId).zip(args).map(|(formal, arg)| {
                         if names(&self.bodies[workload.index()], &[formal]) { arg.clone() } else { 0.into() }
                     });
@@ -288,10 +309,20 @@ impl Reducer<'_> {
             _ => Vec::new(),
         };
         if !bodies.iter().any(|body| names(body, &vars)) {
+            self.look_aside(|reducer| reducer.look_at(node), node.span);
             return NodeKind::Combine(bodies);
         }
         self.look_at(node);
         with_bodies(node, bodies)
+    }
+
+    /// Notes a statement that repeats pipelines by what has no value, which decides on nothing else.
+    fn look_aside(&mut self, look: impl FnOnce(&mut Self), span: Span) {
+        let around = self.undecided.take();
+        look(self);
+        if std::mem::replace(&mut self.undecided, around).is_some() {
+            self.open.push(span);
+        }
     }
 
     /// What stands in a process.
@@ -380,12 +411,33 @@ pub(super) fn names_any(expr: &IntExpr) -> bool {
 }
 
 /// Whether a block names one of these variables.
-pub(super) fn names(block: &Block, vars: &[VarId]) -> bool {
+fn names(block: &Block, vars: &[VarId]) -> bool {
     let mut found = false;
-    wsp_ir::workload::each_node(block, &mut |node| {
-        for expr in node.kind.exprs() {
-            expr.each(&mut |kind| found |= matches!(kind, IntExprKind::Var(var) if vars.contains(var)));
-        }
+    wsp_ir::workload::each_node(block, &mut |node| found |= names_of(&node.kind, vars));
+    found
+}
+
+/// Whether a statement itself names one of these variables.
+pub(super) fn names_of(kind: &NodeKind, vars: &[VarId]) -> bool {
+    kind.exprs().into_iter().any(|expr| named_in(expr, vars))
+}
+
+fn named_in(expr: &IntExpr, vars: &[VarId]) -> bool {
+    let mut found = false;
+    expr.each(&mut |kind| found |= matches!(kind, IntExprKind::Var(var) if vars.contains(var)));
+    found
+}
+
+/// Whether something is sent, consumed or closed in a statement.
+pub(super) fn transfers(kind: &NodeKind) -> bool {
+    let mut found = false;
+    kind.bodies().into_iter().for_each(|body| {
+        wsp_ir::workload::each_node(body, &mut |node| {
+            found |= matches!(
+                node.kind,
+                NodeKind::Send { .. } | NodeKind::Consume { .. } | NodeKind::Close { .. }
+            );
+        });
     });
     found
 }

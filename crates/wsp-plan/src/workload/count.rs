@@ -4,8 +4,9 @@ use super::Bindings;
 use super::bind::AxisRange;
 use super::eval::{Given, eval};
 use wsp_core::{AxisId, VarId};
+use wsp_diag::Span;
 use wsp_ir::workload::{
-    AxisKind, Block, IntExpr, IntExprKind, Iteration, Node, NodeKind, Workload, WorkloadModule,
+    AxisKind, Block, IntExpr, IntExprKind, Iteration, Node, NodeKind, Workload, WorkloadModule, each_node,
 };
 
 /// Statements visited before counting gives up.
@@ -19,19 +20,32 @@ const MAX_DEPTH: u32 = 512;
 /// depends on slots or on slots of channels, when walking would take long, and when elaboration would meet a fault that
 /// decides the number. Processes of a pipeline are taken to end.
 pub fn count(module: &WorkloadModule, bindings: &Bindings) -> Option<u64> {
-    let entry = &module.workloads[module.entry?.index()];
-    let mut counter = Counter { module, bindings, visits: 0, depth: 0 };
-    counter.workload(entry, &[])
+    Counter { module, bindings, of: None, visits: 0, depth: 0 }.entry()
+}
+
+/// How often a pipeline of a verified module runs; none also where one of the statements around it stands at one of the places of `open`.
+pub(crate) fn runs(
+    module: &WorkloadModule,
+    bindings: &Bindings,
+    (pipeline, open): (&Node, &[Span]),
+) -> Option<u64> {
+    Counter { module, bindings, of: Some((pipeline, open)), visits: 0, depth: 0 }.entry()
 }
 
 struct Counter<'m> {
     module: &'m WorkloadModule,
     bindings: &'m Bindings,
+    /// What is counted instead of tasks: runs of a pipeline, where that does not depend on what stands at these places.
+    of: Option<(&'m Node, &'m [Span])>,
     visits: u64,
     depth: u32,
 }
 
 impl<'m> Counter<'m> {
+    fn entry(&mut self) -> Option<u64> {
+        self.workload(&self.module.workloads[self.module.entry?.index()], &[])
+    }
+
     fn workload(&mut self, workload: &Workload, args: &[i64]) -> Option<u64> {
         let mut vars = vec![0; workload.vars.len()];
         vars.get_mut(..args.len())?.copy_from_slice(args);
@@ -54,6 +68,14 @@ impl<'m> Counter<'m> {
     }
 
     fn node(&mut self, node: &Node, vars: &mut [i64]) -> Option<u64> {
+        match (&node.kind, self.of) {
+            (NodeKind::Pipeline { .. }, Some((pipeline, _))) => {
+                return Some(u64::from(std::ptr::eq(node, pipeline)));
+            }
+            (kind, Some((pipeline, _))) if !self.holds(kind, pipeline) => return Some(0),
+            (_, Some((_, open))) if open.contains(&node.span) => return None,
+            _ => {}
+        }
         match &node.kind {
             NodeKind::Task(_) => Some(1),
             NodeKind::ParallelFor { var, over, body } | NodeKind::ForEach { var, over, body } => {
@@ -107,6 +129,22 @@ impl<'m> Counter<'m> {
                 self.workload(&self.module.workloads[workload.index()], &args?)
             }
         }
+    }
+
+    /// Whether a pipeline stands in a statement, those of workloads that are called included.
+    fn holds(&self, kind: &NodeKind, pipeline: &Node) -> bool {
+        let mut found = false;
+        let mut look = |block: &Block| {
+            each_node(block, &mut |node| found |= std::ptr::eq(node, pipeline));
+        };
+        match kind {
+            NodeKind::Call { workload, .. } => {
+                let reached = self.module.reached(*workload).into_iter().zip(&self.module.workloads);
+                reached.filter(|(reached, _)| *reached).for_each(|(_, workload)| look(&workload.body));
+            }
+            kind => kind.bodies().into_iter().for_each(look),
+        }
+        found
     }
 
     /// The tasks of a send or a consume.

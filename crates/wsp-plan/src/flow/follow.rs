@@ -1,0 +1,190 @@
+//! Pipelines one by one: whether their processes end, and which depths they need.
+
+use super::alone::{Alone, pipeline};
+use super::skeleton::{self, Undecided};
+use super::{PipelineFlow, Verdict, least};
+use crate::ParamValue;
+use crate::workload::expand::ChannelCount;
+use crate::workload::expand::probe::{End, Probe, probe};
+use crate::workload::{Bindings, bind, runs};
+use std::cell::Cell;
+use wsp_core::ChannelId;
+use wsp_diag::{Diagnostic, Span};
+use wsp_ir::workload::{Node, NodeKind, WorkloadModule, each_node};
+use wsp_ordered::OrderedMap;
+
+/// Looks at whether to go on, each after 1,024 transfers and iterations: of the pipelines as they are, and of the searches for depths. Each pipeline
+/// has its share.
+const LOOKS: u32 = 1 << 11;
+const SEARCHED: u32 = 1 << 10;
+
+/// What is known of a module before a run.
+pub(super) struct Known<'k> {
+    pub(super) module: &'k WorkloadModule,
+    pub(super) set: &'k [(String, ParamValue)],
+    /// Of the module without tasks.
+    pub(super) bindings: &'k Bindings,
+    /// The module with values for what has none.
+    pub(super) counting: &'k WorkloadModule,
+    /// Statements around pipelines of which it is not known how often they repeat.
+    pub(super) open: &'k [Span],
+}
+
+/// A pipeline under way.
+struct Under<'u> {
+    /// The module with this pipeline alone, without tasks and with them.
+    reduced: &'u WorkloadModule,
+    whole: Option<(&'u WorkloadModule, &'u Bindings)>,
+    /// It in the module as it is written.
+    node: &'u Node,
+    counts: Vec<ChannelCount>,
+}
+
+impl Known<'_> {
+    /// Follows pipelines that are decided; none where one meets a fault.
+    pub(super) fn follow(&self, reduced: WorkloadModule, found: &mut [PipelineFlow]) -> Option<Verdict> {
+        // What tasks cost is known where everything is.
+        let whole = bind(self.module, self.set, &OrderedMap::new()).ok();
+        let (left, searched) = (Cell::new(LOOKS), Cell::new(SEARCHED));
+        let written = Alone::new(reduced.clone());
+        let (mut reduced, mut tasks) = (written, Alone::new(skeleton::without_regions(self.module)));
+        let mut deadlock: Option<Box<Diagnostic>> = None;
+        let mut others = found.len() as u32;
+        for pipeline in found.iter_mut() {
+            let share = |of: &Cell<u32>| Cell::new(of.get().div_ceil(others.max(1)));
+            let (own, search) = (share(&left), share(&searched));
+            others -= 1;
+            let Some(first) = pipeline.channels.first().map(|of| of.channel) else {
+                pipeline.ends = pipeline.undecided.is_none().then_some(true);
+                continue;
+            };
+            if pipeline.undecided.is_some() {
+                continue;
+            }
+            let module = reduced.with(pipeline.workload, first);
+            let budget = own.get();
+            let Probe { counts, end } = probe(module, self.bindings, &own);
+            left.set(left.get() - (budget - own.get()));
+            match end {
+                End::Ended => pipeline.ends = Some(true),
+                End::Deadlock { diagnostic, .. } => {
+                    pipeline.ends = Some(false);
+                    deadlock.get_or_insert(diagnostic);
+                }
+                // Of a fault the expansion tells, which comes to it in its turn.
+                End::Fault => return None,
+                End::Slot | End::Long => {
+                    let why = format!("it takes more than {} transfers", u64::from(budget) * 1024);
+                    pipeline.undecided = Some(Undecided { span: Span::default(), why });
+                    continue;
+                }
+            }
+            let node = self::pipeline(self.module, pipeline.workload, first)?;
+            let bound = whole.as_ref().map(|bindings| (tasks.with(pipeline.workload, first), bindings));
+            let under = Under { reduced: module, whole: bound, node, counts };
+            self.count(pipeline, first, &under);
+            let budget = search.get();
+            self.search(pipeline, &under, &search);
+            searched.set(searched.get() - (budget - search.get()));
+        }
+        let undecided = found.iter().find_map(|pipeline| pipeline.undecided.clone());
+        Some(match (deadlock, undecided) {
+            (Some(deadlock), _) => Verdict::Deadlock(deadlock),
+            (None, Some(undecided)) => Verdict::Undecided(undecided),
+            (None, None) => Verdict::Ends,
+        })
+    }
+
+    /// What goes through the channels.
+    fn count(&self, found: &mut PipelineFlow, first: ChannelId, under: &Under<'_>) {
+        let runs = |module: &WorkloadModule, open: &[Span]| {
+            runs(module, self.bindings, (pipeline(module, found.workload, first)?, open))
+        };
+        let (all, looked) = (runs(self.counting, self.open), runs(under.reduced, &[]));
+        found.runs = all.filter(|_| looked.is_some());
+        let ended = found.ends == Some(true);
+        for channel in &mut found.channels {
+            channel.depth = Some(self.bindings.channel_depth(found.workload, channel.channel));
+            let rates = [&channel.sends, &channel.consumes].map(Option::as_ref);
+            channel.once = rates.map(|rate| self.bindings.evaluate(under.reduced, rate?, &[]).ok());
+            let mut counts = under.counts.iter().filter(|_| ended);
+            let count = counts.find(|of| (of.workload, of.channel) == (found.workload, channel.channel));
+            // A loop that was left out repeats what goes through it.
+            let times = |count: u64| match (all, looked) {
+                (_, Some(0)) => Some(0),
+                (Some(all), Some(looked)) => Some(count / looked * all + count % looked * all / looked),
+                (None, Some(looked)) => (count % looked == 0).then_some(count / looked),
+                (_, None) => Some(count),
+            };
+            channel.counted = count.and_then(|count| Some((times(count.sent)?, times(count.consumed)?)));
+        }
+    }
+
+    /// The depths that it needs.
+    fn search(&self, found: &mut PipelineFlow, under: &Under<'_>, looks: &Cell<u32>) {
+        let most = u64::from(looks.get()) * 1024;
+        let NodeKind::Pipeline { processes } = &under.node.kind else { return };
+        let costs = skeleton::costs(self.module, processes);
+        let asks_time = found.ends == Some(true) && costs.any;
+        let said = |why: String| Undecided { span: Span::default(), why };
+        if let Some(why) = turns_decide(under.node) {
+            let which = if asks_time { "`at least` and `throughput`" } else { "`at least`" };
+            found.unknown.push((which, why));
+            return;
+        }
+        let given_up = || said(format!("their search takes more than {most} transfers"));
+        let is_spent = || looks.get() == 0;
+        let least = least::depths(under.reduced, self.bindings, looks);
+        if least.is_none() {
+            let none = || said("no depths let every process end".to_owned());
+            found.unknown.push(("`at least`", if is_spent() { given_up() } else { none() }));
+        }
+        let throughput = asks_time.then(|| match (&costs.unknown, under.whole) {
+            (Some(unknown), _) => Err(unknown.clone()),
+            (None, None) => Err(said("not every value that its tasks have is known".to_owned())),
+            (None, Some((module, bindings))) => {
+                let of = (found.workload, &*under.counts);
+                least::throughput(module, bindings, of, looks).ok_or_else(|| match is_spent() {
+                    true => given_up(),
+                    false => said("its tasks take no time, or only a run tells what they take".to_owned()),
+                })
+            }
+        });
+        if let Some(Err(why)) = &throughput {
+            found.unknown.push(("`throughput`", why.clone()));
+        }
+        let workload = found.workload.index();
+        for channel in &mut found.channels {
+            let at = channel.channel.index();
+            channel.least = least.as_ref().map(|depths| depths[workload][at]);
+            channel.throughput =
+                throughput.as_ref().and_then(|of| of.as_ref().ok()).map(|depths| depths[workload][at]);
+        }
+    }
+}
+
+/// The first statement of a pipeline by which what goes through channels depends on turns or depths.
+fn turns_decide(pipeline: &Node) -> Option<Undecided> {
+    let (mut slots, mut found) = (Vec::new(), None);
+    let mut note = |span: Span, why: &str| {
+        found.get_or_insert(Undecided { span, why: why.to_owned() });
+    };
+    pipeline.kind.bodies().into_iter().for_each(|body| {
+        each_node(body, &mut |node| match &node.kind {
+            NodeKind::Send { var, .. } => slots.push(*var),
+            NodeKind::Consume { arms, .. } => {
+                if arms.len() > 1 {
+                    note(node.span, "a `select` takes from several channels, in an order of turns");
+                }
+                slots.extend(arms.iter().map(|arm| arm.var));
+            }
+            NodeKind::Task(_) | NodeKind::Call { .. } => {}
+            kind => {
+                if skeleton::names_of(kind, &slots) && skeleton::transfers(kind) {
+                    note(node.span, "a slot decides on what is sent or consumed");
+                }
+            }
+        });
+    });
+    found
+}
