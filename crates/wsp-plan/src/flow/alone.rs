@@ -65,8 +65,13 @@ fn is_of(node: &Node, channel: ChannelId) -> bool {
 
 /// The pipeline that uses a channel of a workload.
 pub(super) fn pipeline(module: &WorkloadModule, workload: WorkloadId, channel: ChannelId) -> Option<&Node> {
+    pipeline_of(&module.workloads[workload.index()].body, channel)
+}
+
+/// The pipeline in a block that uses a channel.
+pub(super) fn pipeline_of(block: &Block, channel: ChannelId) -> Option<&Node> {
     let mut found = None;
-    each_node(&module.workloads[workload.index()].body, &mut |node| {
+    each_node(block, &mut |node| {
         if found.is_none() && is_of(node, channel) {
             found = Some(node);
         }

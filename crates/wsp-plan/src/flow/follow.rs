@@ -2,7 +2,7 @@
 
 use super::alone::{Alone, pipeline};
 use super::skeleton::{self, Undecided};
-use super::{PipelineFlow, Verdict, least};
+use super::{PipelineFlow, Verdict, always, least};
 use crate::ParamValue;
 use crate::workload::expand::ChannelCount;
 use crate::workload::expand::probe::{End, Probe, probe};
@@ -48,7 +48,8 @@ impl Known<'_> {
         let (left, searched) = (Cell::new(LOOKS), Cell::new(SEARCHED));
         let written = Alone::new(reduced.clone());
         let (mut reduced, mut tasks) = (written, Alone::new(skeleton::without_regions(self.module)));
-        let mut deadlock: Option<Box<Diagnostic>> = None;
+        // Of one that always runs before one that may.
+        let (mut deadlock, always): (Option<(bool, Box<Diagnostic>)>, _) = (None, always(self.module));
         let mut others = found.len() as u32;
         for pipeline in found.iter_mut() {
             let share = |of: &Cell<u32>| Cell::new(of.get().div_ceil(others.max(1)));
@@ -69,7 +70,10 @@ impl Known<'_> {
                 End::Ended => pipeline.ends = Some(true),
                 End::Deadlock { diagnostic, .. } => {
                     pipeline.ends = Some(false);
-                    deadlock.get_or_insert(diagnostic);
+                    let runs = always.contains(&pipeline.span);
+                    if deadlock.as_ref().is_none_or(|(ran, _)| runs && !ran) {
+                        deadlock = Some((runs, diagnostic));
+                    }
                 }
                 // Of a fault the expansion tells, which comes to it in its turn.
                 End::Fault => return None,
@@ -89,7 +93,7 @@ impl Known<'_> {
         }
         let undecided = found.iter().find_map(|pipeline| pipeline.undecided.clone());
         Some(match (deadlock, undecided) {
-            (Some(deadlock), _) => Verdict::Deadlock(deadlock),
+            (Some((_, deadlock)), _) => Verdict::Deadlock(deadlock),
             (None, Some(undecided)) => Verdict::Undecided(undecided),
             (None, None) => Verdict::Ends,
         })
@@ -122,7 +126,7 @@ impl Known<'_> {
 
     /// The depths that it needs.
     fn search(&self, found: &mut PipelineFlow, under: &Under<'_>, looks: &Cell<u32>) {
-        let most = u64::from(looks.get()) * 1024;
+        let most = looks.get();
         let NodeKind::Pipeline { processes } = &under.node.kind else { return };
         let costs = skeleton::costs(self.module, processes);
         let asks_time = found.ends == Some(true) && costs.any;
@@ -132,7 +136,7 @@ impl Known<'_> {
             found.unknown.push((which, why));
             return;
         }
-        let given_up = || said(format!("their search takes more than {most} transfers"));
+        let given_up = || said(format!("their search takes more than {most} trials of up to 1024 transfers"));
         let is_spent = || looks.get() == 0;
         let least = least::depths(under.reduced, self.bindings, looks);
         if least.is_none() {

@@ -1,6 +1,6 @@
 //! What is known of pipelines, as lines of text.
 
-use super::{ChannelFlow, Flow, PipelineFlow, Undecided, Verdict};
+use super::{ChannelFlow, Flow, PipelineFlow, Undecided};
 use wsp_diag::Span;
 use wsp_ir::workload::text::print_expr;
 use wsp_ir::workload::{IntExpr, Workload, WorkloadModule};
@@ -16,16 +16,13 @@ impl Flow {
                 format!(": undecided here, a run tells: line {line} needs a value, and {}", found.why)
             }
         };
-        // What is said of all of them is said once.
-        let mut first = true;
         for pipeline in &self.pipelines {
             let workload = &module.workloads[pipeline.workload.index()];
-            let says = match (&pipeline.undecided, pipeline.ends, &self.verdict) {
-                (Some(found), ..) => undecided(found),
-                (None, Some(true), _) => ": every process ends".to_owned(),
-                (None, Some(false), _) => ": no process can go on where it runs".to_owned(),
-                (None, None, Verdict::Undecided(found)) if std::mem::take(&mut first) => undecided(found),
-                (None, None, _) => String::new(),
+            let says = match (&pipeline.undecided, pipeline.ends) {
+                (Some(found), _) => undecided(found),
+                (None, Some(true)) => ": every process ends".to_owned(),
+                (None, Some(false)) => ": no process can go on where it runs".to_owned(),
+                (None, None) => String::new(),
             };
             lines.push(format!("pipeline in line {} of `{}`{says}", line(pipeline.span), workload.name));
             lines.extend(pipeline.channels.iter().map(|channel| channel.line(module, workload, pipeline)));

@@ -15,13 +15,13 @@ mod skeleton;
 use crate::ParamValue;
 use crate::workload::{bind, codes};
 use follow::Known;
-use rate::rate;
+use rate::rates;
 pub use skeleton::Undecided;
 use wsp_core::{ChannelId, WorkloadId};
 use wsp_diag::{Diagnostic, Severity, Span};
 use wsp_ir::workload::verify::CHANNEL;
 use wsp_ir::workload::{Block, IntExpr, NodeKind, Process, WorkloadModule, each_node};
-use wsp_ordered::OrderedMap;
+use wsp_ordered::{OrderedMap, OrderedSet};
 
 /// What is known of the pipelines of a module.
 #[derive(Debug)]
@@ -93,29 +93,25 @@ pub fn flow(module: &WorkloadModule, set: &[(String, ParamValue)]) -> Option<Flo
     if !skeleton::pipelined(module)[entry.index()] {
         return None;
     }
-    let skeleton = skeleton::skeleton(module, set);
+    let mut skeleton = skeleton::skeleton(module, set);
     let mut found = Flow { pipelines: pipelines(&skeleton.module, entry), verdict: Verdict::Ends };
     for pipeline in &mut found.pipelines {
-        let own = skeleton.within.iter().find(|(span, _)| *span == pipeline.span);
-        pipeline.undecided = own.map(|(_, undecided)| undecided.clone());
+        pipeline.undecided = skeleton.undecided.get(&pipeline.span).cloned();
     }
-    let bindings = match bind(&skeleton.module, set, &OrderedMap::new()) {
+    let open = std::mem::take(&mut skeleton.open);
+    let decided = skeleton.decided();
+    let bindings = match bind(&decided, set, &OrderedMap::new()) {
         Ok(bindings) => bindings,
         Err(mut faults) => {
-            // Others may come of values that stand for those that are not known.
-            let is_whole = skeleton.undecided.is_none() && skeleton.within.is_empty();
-            faults.retain(|fault| fault.code == codes::CHANNEL_DEPTH || is_whole && fault.code == CHANNEL);
+            // Others are of what is no pipeline.
+            faults.retain(|fault| [codes::CHANNEL_DEPTH, CHANNEL].contains(&fault.code));
             found.verdict = Verdict::Refused(faults);
             return Some(found);
         }
     };
-    if let Some(undecided) = skeleton.undecided {
-        found.verdict = Verdict::Undecided(undecided);
-        return Some(found);
-    }
-    let counting = skeleton::unreduced(module, &skeleton.module);
-    let known = Known { module, set, bindings: &bindings, counting: &counting, open: &skeleton.open };
-    found.verdict = known.follow(skeleton.module, &mut found.pipelines)?;
+    let counting = skeleton::unreduced(module, &decided);
+    let known = Known { module, set, bindings: &bindings, counting: &counting, open: &open };
+    found.verdict = known.follow(decided, &mut found.pipelines)?;
     Some(found)
 }
 
@@ -126,8 +122,7 @@ impl Flow {
         match &self.verdict {
             Verdict::Refused(faults) => faults.clone(),
             Verdict::Deadlock(fault) => {
-                let entry = module.entry.map(|entry| &module.workloads[entry.index()].body);
-                let runs = entry.is_some_and(|body| runs_all(module, body));
+                let runs = fault.primary.as_ref().is_some_and(|at| always(module).contains(&at.span));
                 let severity = if runs { Severity::Error } else { Severity::Warning };
                 vec![Diagnostic { severity, ..Diagnostic::clone(fault) }]
             }
@@ -163,7 +158,7 @@ fn pipelines(module: &WorkloadModule, entry: WorkloadId) -> Vec<PipelineFlow> {
             each_node(&module.workloads[at as usize].body, &mut |node| {
                 if let NodeKind::Pipeline { processes } = &node.kind {
                     let workload = WorkloadId(at);
-                    let channels = channels(module, workload, processes);
+                    let channels = channels(module, processes);
                     found.push(PipelineFlow {
                         workload,
                         span: node.span,
@@ -180,30 +175,27 @@ fn pipelines(module: &WorkloadModule, entry: WorkloadId) -> Vec<PipelineFlow> {
     found
 }
 
-fn channels(module: &WorkloadModule, workload: WorkloadId, processes: &[Process]) -> Vec<ChannelFlow> {
-    let count = module.workloads[workload.index()].channels.len() as u32;
-    let used = (0..count).map(ChannelId).filter(|channel| {
-        processes
-            .iter()
-            .any(|process| uses(&process.body, *channel, true) || uses(&process.body, *channel, false))
-    });
-    let of = |channel: ChannelId, sends: bool| {
-        let user = processes.iter().find(|process| uses(&process.body, channel, sends));
-        let rate = user.map_or(Some(0.into()), |process| rate(module, &process.body, channel, sends));
-        // Arguments of the workload have no names here.
-        rate.filter(|rate| !skeleton::names_any(rate))
-    };
-    let flow = |channel| ChannelFlow {
+fn channels(module: &WorkloadModule, processes: &[Process]) -> Vec<ChannelFlow> {
+    // At each end of a channel there is one process.
+    let mut used: OrderedMap<ChannelId, [Option<IntExpr>; 2]> = OrderedMap::new();
+    for process in processes {
+        for ((channel, sends), rate) in rates(module, &process.body) {
+            let ends = used.entry(channel).or_insert_with(|| [Some(0.into()), Some(0.into())]);
+            // Arguments of the workload have no names here.
+            ends[usize::from(!sends)] = rate.filter(|rate| !skeleton::names_any(rate));
+        }
+    }
+    let flow = |(channel, [sends, consumes]): (_, [_; 2])| ChannelFlow {
         channel,
-        sends: of(channel, true),
-        consumes: of(channel, false),
+        sends,
+        consumes,
         counted: None,
         once: [None; 2],
         depth: None,
         least: None,
         throughput: None,
     };
-    used.map(flow).collect()
+    used.into_iter().map(flow).collect()
 }
 
 /// Whether a process sends to a channel or closes it, or consumes from it.
@@ -219,20 +211,31 @@ pub(crate) fn uses(block: &Block, channel: ChannelId, sends: bool) -> bool {
     found
 }
 
-/// Whether each pipeline of a block runs in every launch.
-fn runs_all(module: &WorkloadModule, block: &Block) -> bool {
-    block.iter().all(|node| match &node.kind {
-        NodeKind::Combine(bodies) | NodeKind::Sequential(bodies) => {
-            bodies.iter().all(|body| runs_all(module, body))
+/// Where the pipelines stand that run in every launch.
+fn always(module: &WorkloadModule) -> OrderedSet<Span> {
+    fn of(block: &Block, calls: &mut [bool], found: &mut OrderedSet<Span>) {
+        for node in block {
+            match &node.kind {
+                NodeKind::Pipeline { .. } => {
+                    found.insert(node.span);
+                }
+                NodeKind::Call { workload, .. } => calls[workload.index()] = true,
+                NodeKind::Combine(bodies) | NodeKind::Sequential(bodies) => {
+                    bodies.iter().for_each(|body| of(body, calls, found));
+                }
+                _ => {}
+            }
         }
-        NodeKind::Call { workload, .. } => runs_all(module, &module.workloads[workload.index()].body),
-        NodeKind::Pipeline { .. } => true,
-        kind => kind.bodies().into_iter().all(|body| {
-            let mut has = false;
-            each_node(body, &mut |node| {
-                has |= matches!(node.kind, NodeKind::Pipeline { .. } | NodeKind::Call { .. });
-            });
-            !has
-        }),
-    })
+    }
+    let (mut calls, mut found) = (vec![false; module.workloads.len()], OrderedSet::new());
+    if let Some(entry) = module.entry {
+        calls[entry.index()] = true;
+    }
+    // A call names an earlier workload.
+    for at in (0..calls.len()).rev() {
+        if calls[at] {
+            of(&module.workloads[at].body, &mut calls, &mut found);
+        }
+    }
+    found
 }

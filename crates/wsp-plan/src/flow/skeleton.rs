@@ -1,12 +1,14 @@
 //! What is left of a module for its pipelines: processes, channels, and what decides how often tokens are sent and consumed.
 
+use super::alone::pipeline_of;
 use crate::ParamValue;
-use wsp_core::{ParamId, SlotId, TableId, VarId};
+use wsp_core::{ChannelId, ParamId, SlotId, TableId, VarId};
 use wsp_diag::Span;
 use wsp_ir::workload::{
     ArgValue, Arm, AxisKind, Block, IntExpr, IntExprKind, Iteration, Node, NodeKind, ParamSource, Process,
-    WorkloadModule,
+    Workload, WorkloadModule, each_node,
 };
+use wsp_ordered::OrderedMap;
 
 /// Why the rates of a pipeline are not known before a run.
 #[derive(Clone, PartialEq, Debug)]
@@ -20,10 +22,8 @@ pub struct Undecided {
 /// A module without tasks. What has no value and decides nothing is given one.
 pub(super) struct Skeleton {
     pub(super) module: WorkloadModule,
-    /// The first statement around pipelines that cannot be followed, or channel.
-    pub(super) undecided: Option<Undecided>,
-    /// The first statement in each pipeline that cannot be followed, by where the pipeline stands.
-    pub(super) within: Vec<(Span, Undecided)>,
+    /// Of each pipeline that cannot be followed, by where it stands: the first statement in it, around it or channel that decides.
+    pub(super) undecided: OrderedMap<Span, Undecided>,
     /// Statements around pipelines that were left out, or calls, that repeat by what has no value.
     pub(super) open: Vec<Span>,
 }
@@ -37,22 +37,37 @@ pub(super) fn skeleton(module: &WorkloadModule, set: &[(String, ParamValue)]) ->
         unset: &unset,
         pipelined: &pipelined,
         bodies: Vec::new(),
-        undecided: None,
-        within: Vec::new(),
+        missing: None,
+        undecided: OrderedMap::new(),
         open: Vec::new(),
     };
     let mut reduced = module.clone();
-    for ((workload, original), pipelined) in
-        reduced.workloads.iter_mut().zip(&module.workloads).zip(&pipelined)
-    {
+    for (workload, original) in reduced.workloads.iter_mut().zip(&module.workloads) {
         workload.body = reducer.around(&original.body);
+        reducer.depths(workload);
         reducer.bodies.push(workload.body.clone());
-        let channels = original.channels.iter().filter(|_| *pipelined);
-        channels.for_each(|channel| reducer.look(&channel.depth, channel.span));
     }
-    let (undecided, within, open) = (reducer.undecided, reducer.within, reducer.open);
+    let (undecided, open) = (reducer.undecided, reducer.open);
     unset.fill(&mut reduced);
-    Skeleton { module: reduced, undecided, within, open }
+    Skeleton { module: reduced, undecided, open }
+}
+
+impl Skeleton {
+    /// The module with the pipelines alone that can be followed.
+    pub(super) fn decided(mut self) -> WorkloadModule {
+        fn keep(block: &mut Block, without: &OrderedMap<Span, Undecided>) {
+            block.retain_mut(|node| match &mut node.kind {
+                NodeKind::Pipeline { .. } => !without.contains_key(&node.span),
+                NodeKind::Call { .. } => true,
+                kind => {
+                    kind.bodies_mut().into_iter().for_each(|body| keep(body, without));
+                    !kind.bodies().into_iter().all(Vec::is_empty)
+                }
+            });
+        }
+        self.module.workloads.iter_mut().for_each(|workload| keep(&mut workload.body, &self.undecided));
+        self.module
+    }
 }
 
 /// The module with the values that its reduced one has.
@@ -89,7 +104,7 @@ pub(super) fn costs(module: &WorkloadModule, processes: &[Process]) -> Costs {
 impl Costs {
     fn block(&mut self, module: &WorkloadModule, block: &Block, called: &mut [bool]) {
         let mut slots = Vec::new();
-        wsp_ir::workload::each_node(block, &mut |node| match &node.kind {
+        each_node(block, &mut |node| match &node.kind {
             NodeKind::Send { var, .. } => slots.push(*var),
             NodeKind::Consume { arms, .. } => slots.extend(arms.iter().map(|arm| arm.var)),
             NodeKind::Call { workload, .. } if !called.is_empty() => {
@@ -101,7 +116,7 @@ impl Costs {
         let mut note = |span: Span, why: String| {
             self.unknown.get_or_insert(Undecided { span, why });
         };
-        wsp_ir::workload::each_node(block, &mut |node| {
+        each_node(block, &mut |node| {
             let by_slot = |arg: &IntExpr| named_in(arg, &slots);
             match &node.kind {
                 NodeKind::Task(task) => {
@@ -152,7 +167,7 @@ pub(super) fn pipelined(module: &WorkloadModule) -> Vec<bool> {
     let mut found: Vec<bool> = Vec::new();
     for workload in &module.workloads {
         let mut has = false;
-        wsp_ir::workload::each_node(&workload.body, &mut |node| {
+        each_node(&workload.body, &mut |node| {
             has |= match &node.kind {
                 NodeKind::Pipeline { .. } => true,
                 NodeKind::Call { workload, .. } => found.get(workload.index()) == Some(&true),
@@ -247,8 +262,9 @@ struct Reducer<'m> {
     pipelined: &'m [bool],
     /// Of the workloads so far, without tasks.
     bodies: Vec<Block>,
-    undecided: Option<Undecided>,
-    within: Vec<(Span, Undecided)>,
+    /// The first that was found of what is looked at.
+    missing: Option<Undecided>,
+    undecided: OrderedMap<Span, Undecided>,
     open: Vec<Span>,
 }
 
@@ -259,27 +275,26 @@ impl Reducer<'_> {
         for node in block {
             let kind = match &node.kind {
                 NodeKind::Pipeline { processes } => {
-                    let around = self.undecided.take();
                     let reduced = processes
                         .iter()
                         .map(|process| Process { body: self.within(&process.body), ..process.clone() });
                     let reduced = reduced.collect();
-                    if let Some(undecided) = std::mem::replace(&mut self.undecided, around) {
-                        self.within.push((node.span, undecided));
+                    if let Some(undecided) = self.missing.take() {
+                        self.undecided.insert(node.span, undecided);
                     }
                     NodeKind::Pipeline { processes: reduced }
                 }
                 NodeKind::Call { workload, args } if self.pipelined[workload.index()] => {
-                    self.look_aside(
-                        |reducer| args.iter().for_each(|arg| reducer.look(arg, node.span)),
-                        node.span,
-                    );
+                    args.iter().for_each(|arg| self.look(arg, node.span));
+                    self.repeats(node.span);
                     let args = (0..).map(VarId).zip(args).map(|(formal, arg)| {
                         if names(&self.bodies[workload.index()], &[formal]) { arg.clone() } else { 0.into() }
                     });
                     let args: Vec<IntExpr> = args.collect();
                     args.iter().for_each(|arg| self.look(arg, node.span));
-                    NodeKind::Call { workload: *workload, args }
+                    let kind = NodeKind::Call { workload: *workload, args };
+                    self.decides(&kind);
+                    kind
                 }
                 NodeKind::Call { .. } | NodeKind::Task(_) => continue,
                 kind => {
@@ -303,25 +318,64 @@ impl Reducer<'_> {
             NodeKind::Select { var, position, .. } => [*var].into_iter().chain(*position).collect(),
             // Which rounds have a pipeline may depend on it.
             NodeKind::Cond { condition, .. } if names_any(condition) => {
-                self.look_at(node);
-                return with_bodies(node, bodies);
+                return self.decided(node, bodies);
             }
             _ => Vec::new(),
         };
         if !bodies.iter().any(|body| names(body, &vars)) {
-            self.look_aside(|reducer| reducer.look_at(node), node.span);
+            self.look_at(node);
+            self.repeats(node.span);
             return NodeKind::Combine(bodies);
         }
-        self.look_at(node);
-        with_bodies(node, bodies)
+        self.decided(node, bodies)
     }
 
-    /// Notes a statement that repeats pipelines by what has no value, which decides on nothing else.
-    fn look_aside(&mut self, look: impl FnOnce(&mut Self), span: Span) {
-        let around = self.undecided.take();
-        look(self);
-        if std::mem::replace(&mut self.undecided, around).is_some() {
-            self.open.push(span);
+    /// A statement that decides how the pipelines in it run.
+    fn decided(&mut self, node: &Node, bodies: Vec<Block>) -> NodeKind {
+        self.look_at(node);
+        let kind = with_bodies(node, bodies);
+        self.decides(&kind);
+        kind
+    }
+
+    /// What was missing decides how often pipelines run, and on nothing else.
+    fn repeats(&mut self, span: Span) {
+        self.open.extend(self.missing.take().map(|_| span));
+    }
+
+    /// What was missing decides how the pipelines in a statement run.
+    fn decides(&mut self, kind: &NodeKind) {
+        let Some(missing) = self.missing.take() else { return };
+        let undecided = &mut self.undecided;
+        let mut calls = vec![false; self.bodies.len()];
+        let mut note = |node: &Node, calls: &mut [bool]| match &node.kind {
+            NodeKind::Pipeline { .. } => {
+                undecided.entry(node.span).or_insert_with(|| missing.clone());
+            }
+            NodeKind::Call { workload, .. } => calls[workload.index()] = true,
+            _ => {}
+        };
+        if let NodeKind::Call { workload, .. } = kind {
+            calls[workload.index()] = true;
+        }
+        kind.bodies().into_iter().for_each(|body| each_node(body, &mut |node| note(node, &mut calls)));
+        // A call names an earlier workload.
+        for at in (0..calls.len()).rev() {
+            if calls[at] {
+                each_node(&self.bodies[at], &mut |node| note(node, &mut calls));
+            }
+        }
+    }
+
+    /// Channels whose depths are not known: their pipelines cannot be followed, and nothing is said of what such a depth would be.
+    fn depths(&mut self, workload: &mut Workload) {
+        for (at, channel) in (0u32..).map(ChannelId).zip(&mut workload.channels) {
+            self.look(&channel.depth, channel.span);
+            let Some(missing) = self.missing.take() else { continue };
+            if let Some(pipeline) = pipeline_of(&workload.body, at) {
+                self.undecided.entry(pipeline.span).or_insert(missing);
+            }
+            channel.depth = 1.into();
         }
     }
 
@@ -381,7 +435,7 @@ impl Reducer<'_> {
     }
 
     fn look(&mut self, expr: &IntExpr, span: Span) {
-        let Some(missing) = self.unset.first(expr).filter(|_| self.undecided.is_none()) else { return };
+        let Some(missing) = self.unset.first(expr).filter(|_| self.missing.is_none()) else { return };
         let why = match missing {
             Missing::Param(id) => format!("`{}` has no value", self.module.params[id.index()].name),
             Missing::Table(id) => format!("table `{}` has no elements", self.module.tables[id.index()].name),
@@ -390,7 +444,7 @@ impl Reducer<'_> {
                 format!("tasks compute `{}`", self.module.tensors[tensor.index()].name)
             }
         };
-        self.undecided = Some(Undecided { span, why });
+        self.missing = Some(Undecided { span, why });
     }
 }
 
@@ -413,7 +467,7 @@ pub(super) fn names_any(expr: &IntExpr) -> bool {
 /// Whether a block names one of these variables.
 fn names(block: &Block, vars: &[VarId]) -> bool {
     let mut found = false;
-    wsp_ir::workload::each_node(block, &mut |node| found |= names_of(&node.kind, vars));
+    each_node(block, &mut |node| found |= names_of(&node.kind, vars));
     found
 }
 
@@ -432,7 +486,7 @@ fn named_in(expr: &IntExpr, vars: &[VarId]) -> bool {
 pub(super) fn transfers(kind: &NodeKind) -> bool {
     let mut found = false;
     kind.bodies().into_iter().for_each(|body| {
-        wsp_ir::workload::each_node(body, &mut |node| {
+        each_node(body, &mut |node| {
             found |= matches!(
                 node.kind,
                 NodeKind::Send { .. } | NodeKind::Consume { .. } | NodeKind::Close { .. }

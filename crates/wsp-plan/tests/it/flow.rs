@@ -47,7 +47,7 @@ fn rates_are_expressions_over_parameters() {
                         parallel for i in 0..3 { parallel for j in 0..t[i] { send b as s { } } } close c; }
             process q { consume all a as s { } consume b as s { } consume all c as s { } } } }";
     let found = rates(source);
-    assert_eq!(found[0], ("ceildiv(n - 1, 4) * h + 1".to_owned(), "?".to_owned()));
+    assert_eq!(found[0], ("ceildiv(max(n - 1, 0), 4) * h + 1".to_owned(), "?".to_owned()));
     assert_eq!(found[1], ("?".to_owned(), "1".to_owned()), "the table decides");
     assert_eq!(found[2], ("0".to_owned(), "?".to_owned()));
 }
@@ -215,6 +215,104 @@ fn a_deadlock_is_a_fault_whatever_has_no_value_and_a_warning_where_it_may_not_ru
     assert_eq!(faults.iter().map(|fault| fault.code.0).collect::<Vec<_>>(), [808]);
 }
 
+/// A depth that is not known is none that a channel cannot have, wherever the pipeline stands.
+#[test]
+fn a_depth_that_is_not_known_leaves_its_pipeline_undecided() {
+    let inner =
+        "channel a[n - 2]; pipeline { process p { send a as s { } } process q { consume a as s { } } }";
+    for source in [
+        format!("param n; workload main {{ {inner} }}"),
+        format!("param n; workload sub {{ {inner} }} workload main {{ if n > 2 {{ call sub(); }} }}"),
+    ] {
+        let module = module(&source);
+        let found = flow(&module, &[]).expect("a pipeline");
+        let Verdict::Undecided(undecided) = &found.verdict else { panic!("{:?}", found.verdict) };
+        assert_eq!(
+            (&*undecided.why, undecided.span.start),
+            ("`n` has no value", source.find("a[n").unwrap() as u32)
+        );
+        assert!(found.faults(&module).is_empty());
+        let lines = found.lines(&module, |_| 1);
+        assert!(lines[1].ends_with("depth n - 2"), "{lines:?}");
+        let known = |n| flow_of(&source, &[("n", n)]).verdict;
+        assert!(matches!(known(3), Verdict::Ends));
+        assert!(matches!(known(1), Verdict::Refused(faults) if faults[0].code.0 == 808));
+    }
+}
+
+/// What another pipeline depends on, or how often that runs, hides no deadlock of one that always runs.
+#[test]
+fn a_pipeline_that_is_undecided_hides_no_deadlock() {
+    let transfers = "pipeline { process p { parallel for t in 0..i { send a as s { } } } process q { parallel for t in 0..i { consume a as s { } } } }";
+    let own = "channel b[1]; pipeline { process p { send b as s { } send b as t { } } process q { consume b as s { consume b as t { } } } }";
+    for (depth, call) in [
+        ("n", "call sub(2);"),
+        ("1", "call sub(n);"),
+        ("1", "parallel for i in 0..n { call sub(i); }"),
+        ("1", "parallel for i in 0..n { if i > 2 { call sub(2); } }"),
+        ("1", "parallel for i in 0..3 { call sub(i); }"),
+    ] {
+        let source = format!(
+            "param n; workload sub(i) {{ channel a[{depth}]; {transfers} }} workload main {{ {own} {call} }}"
+        );
+        let module = module(&source);
+        let found = flow(&module, &[]).expect("pipelines");
+        let [fault] = &found.faults(&module)[..] else { panic!("{call}: {:?}", found.verdict) };
+        assert_eq!((fault.code, fault.severity), (Code(820), Severity::Error), "{call}");
+        let says: Vec<_> = found.pipelines.iter().map(|of| (of.undecided.is_some(), of.ends)).collect();
+        let open = depth == "n" || call.contains("call sub(n)") || call.contains("0..n");
+        let sub = if open { (true, None) } else { (false, Some(true)) };
+        assert_eq!(says, [sub, (false, Some(false))], "{call}");
+    }
+}
+
+/// What waits costs nothing: a thousand processes wait for the last of others, through which three thousand tokens go.
+#[test]
+fn processes_that_wait_take_no_transfers() {
+    let mut source = "kernel k(); workload main { channel c[4]; channel w[1000][1]; pipeline {
+        replicate i in 0..1000 process wait { consume w[i] as s { k(); } }
+        process src { parallel for t in 0..3000 { send c as s { k(); } } close c; }
+        process dst { consume all c as s { k(); }"
+        .to_owned();
+    (0..1000).for_each(|at| source += &format!(" send w[{at}] as s {{ }}"));
+    let found = flow_of(&(source + " } } }"), &[]);
+    assert!(matches!(found.verdict, Verdict::Ends), "{:?}", found.verdict);
+}
+
+/// What all have to be deeper is tried once, and what one has to be for itself is not tried with less.
+#[test]
+fn depths_of_many_channels_are_found() {
+    let pairs = "kernel k(); workload main { channel a[200][1]; channel b[200][1]; pipeline {
+        replicate w in 0..200 process p { send a[w] as s { k(); } send b[w] as u { k(); } }
+        replicate w in 0..200 process q { consume b[w] as u { k(); } consume a[w] as s { k(); } } } }";
+    let expected: Vec<u32> = (0..400).map(|at| u32::from(at < 200)).collect();
+    assert_eq!(least(&flow_of(pairs, &[])), Some(expected));
+    let line = Line { costs: vec![vec![5; 8]; 11] };
+    let found = flow_of(&line.text(), &[]);
+    let depths: Option<Vec<u32>> = found.pipelines[0].channels.iter().map(|of| of.throughput).collect();
+    let depths = depths.unwrap_or_else(|| panic!("{:?}", found.pipelines[0].unknown));
+    assert_eq!(line.end(&depths), line.end(&[8; 10]), "{depths:?}");
+    for at in 0..depths.len() {
+        let mut less = depths.clone();
+        less[at] = less[at].saturating_sub(1);
+        assert!(less == depths || line.end(&less) > line.end(&depths), "{depths:?}");
+    }
+}
+
+/// A range that ends before it begins has no iterations, and not fewer than none.
+#[test]
+fn rates_are_what_a_run_sends_whatever_the_values_are() {
+    let source = "param n = 0; param m = 0; workload main { channel a[9]; pipeline {
+        process p { parallel for i in 0..n { send a as s { } } parallel for i in n..m { send a as s { } }
+                    parallel for i in 0..n - 1, j in 0..m - 2 { send a as s { } } parallel for i in m..n + 2 step 3 { send a as s { } } close a; }
+        process q { consume all a as s { } } } }";
+    for (n, m) in [(0, 0), (0, 7), (7, 0), (3, 5), (5, 3)] {
+        let found = flow_of(source, &[("n", n), ("m", m)]);
+        let a = &found.pipelines[0].channels[0];
+        assert_eq!(a.once[0].map(|once| once as u64), a.counted.map(|(sent, _)| sent), "n = {n}, m = {m}");
+    }
+}
+
 /// A token goes into the second channel when the first one was closed, 1,000 cycles after its only token: until then nothing waits. Computed by hand:
 /// with two slots the last of four tokens is consumed at 1420, with one at 1450.
 #[test]
@@ -267,7 +365,7 @@ fn lines_say_what_one_run_sends_and_what_all_do() {
         lines,
         [
             "pipeline in line 1 of `main`: every process ends",
-            "  a: 3 at a time, 9 in all sent, 9 consumed, depth 2, at least 0"
+            "  a: n + max(n - 5, 0) at a time, 9 in all sent, 9 consumed, depth 2, at least 0"
         ]
     );
     let called =
@@ -399,7 +497,11 @@ fn depths_whose_search_is_given_up_are_told_of() {
         let told: Vec<_> = found.pipelines[0].channels.iter().map(|of| (of.least, of.throughput)).collect();
         (told[0], found.lines(&module(&source), |_| 1).split_off(2))
     };
-    let line = |of| format!("  depths `{of}` are not known: their search takes more than 1048576 transfers");
+    let line = |of| {
+        format!(
+            "  depths `{of}` are not known: their search takes more than 1024 trials of up to 1024 transfers"
+        )
+    };
     assert_eq!(found(" cost 7", 9), ((Some(0), Some(2)), vec![]));
     assert_eq!(found("", 150_000), ((Some(0), None), vec![]), "no cost, no throughput");
     assert_eq!(found(" cost 7", 150_000), ((Some(0), None), vec![line("throughput")]));

@@ -2,9 +2,9 @@
 
 use super::super::Bindings;
 use super::super::schedule::LoweredSchedule;
-use super::faults::Fault;
+use super::faults::{Deadlock, Fault};
 use super::machine::{Machine, Stop};
-use super::program::Channel;
+use super::program::{Channel, CompiledModule};
 use super::sink::Behind;
 use super::watch::{Clocks, Watch};
 use super::{ChannelCount, TaskRecord, TaskSink, compile};
@@ -13,6 +13,7 @@ use std::cell::Cell;
 use wsp_core::{ChannelId, SlotId, WorkloadId};
 use wsp_diag::Diagnostic;
 use wsp_ir::workload::WorkloadModule;
+use wsp_ordered::OrderedMap;
 
 /// What was found.
 pub(crate) struct Probe {
@@ -25,8 +26,8 @@ pub(crate) struct Probe {
 pub(crate) enum End {
     /// All processes ended.
     Ended,
-    /// None can go on; the channels whose depth keeps one from sending.
-    Deadlock { full: Vec<(WorkloadId, ChannelId)>, diagnostic: Box<Diagnostic> },
+    /// None can go on; sets of channels of each of which one has to be deeper, an empty one where no depth helps.
+    Deadlock { full: Vec<Vec<(WorkloadId, ChannelId)>>, diagnostic: Box<Diagnostic> },
     /// Another fault.
     Fault,
     /// It asked for the value of a slot.
@@ -49,19 +50,43 @@ pub(crate) fn probe(module: &WorkloadModule, bindings: &Bindings, looks: &Cell<u
         Err(Stop::Cancelled) => End::Long,
         Err(Stop::Fault(fault)) => match &fault {
             Fault::Deadlock(deadlock) => {
-                let sends = deadlock.waiting.iter().filter(|waiting| waiting.want.sends());
-                let transfers = sends.flat_map(|waiting| &waiting.transfers);
-                let full = transfers.map(|(id, _)| {
-                    let channel = &program.channels[program.transfers[*id as usize].channel as usize];
-                    (channel.workload, channel.id)
-                });
-                let full = full.collect();
+                let full = full(&program, deadlock);
                 End::Deadlock { full, diagnostic: Box::new(machine.diagnostic(&fault)) }
             }
             _ => End::Fault,
         },
     };
     Probe { counts: std::mem::take(&mut machine.turns.counts), end }
+}
+
+/// Where each process waits for one channel: the full ones of each circle of processes, and of each process that waits for one that has ended. What
+/// these wait for does not come, however deep other channels are.
+fn full(program: &CompiledModule<'_>, deadlock: &Deadlock) -> Vec<Vec<(WorkloadId, ChannelId)>> {
+    let all = &deadlock.waiting;
+    let places: OrderedMap<u32, usize> = all.iter().map(|waiting| waiting.process).zip(0..).collect();
+    let channel = |at: usize| {
+        let (transfer, _) = all[at].transfers.first()?;
+        Some(&program.channels[program.transfers[*transfer as usize].channel as usize])
+    };
+    let next = |at: usize| places.get(&channel(at)?.ends[usize::from(all[at].want.sends())]?).copied();
+    let is_full = |at: &usize| all[*at].want.sends();
+    let (mut seen, mut found) = (vec![false; all.len()], Vec::new());
+    for start in 0..all.len() {
+        let (mut path, mut to) = (Vec::new(), Some(start));
+        while let Some(at) = to.filter(|at| !seen[*at]) {
+            seen[at] = true;
+            path.push(at);
+            to = next(at);
+        }
+        let from = match to {
+            Some(at) => path.iter().position(|of| *of == at),
+            None => path.len().checked_sub(1),
+        };
+        let held =
+            from.map(|from| path[from..].iter().filter(|at| is_full(at)).filter_map(|at| channel(*at)));
+        found.extend(held.map(|held| held.map(|channel| (channel.workload, channel.id)).collect()));
+    }
+    found
 }
 
 /// A run in which each process does one thing after the other.

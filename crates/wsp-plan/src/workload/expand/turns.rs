@@ -92,7 +92,7 @@ impl<'w> Turns<'w> {
     /// Something was done with a channel that the process at this end may wait for.
     pub(super) fn wake(&mut self, end: Option<u32>) {
         if let Some(process) = end {
-            self.ready[process as usize] = true;
+            self.ready[process as usize] = !self.processes[process as usize].ended;
         }
     }
 }
