@@ -245,12 +245,34 @@ pub struct Label {
 /// holds no data: tasks write and read elements of tensors that the slot picks.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Channel {
-    /// Its name.
+    /// Its name, which no other channel of the workload has.
     pub name: String,
+    /// As the process that sends and the one that consumes write it, where that is not its name: `c[0]` of an array, `load.out` of a connection,
+    /// which the process `load` calls `out`.
+    pub ends: [String; 2],
     /// Most tokens that it holds, at least 0; over parameters and tables.
     pub depth: IntExpr,
     /// Where its name stands.
     pub span: Span,
+}
+
+impl Channel {
+    /// One that is written by its name.
+    pub fn new(name: String, depth: IntExpr, span: Span) -> Channel {
+        Channel { name, ends: Default::default(), depth, span }
+    }
+
+    /// As the process writes it that sends, or the one that consumes.
+    pub fn written(&self, sends: bool) -> &str {
+        let end = &self.ends[usize::from(!sends)];
+        if end.is_empty() { &self.name } else { end.rsplit_once('.').map_or(end, |(_, end)| end) }
+    }
+
+    /// As it is written outside of processes.
+    pub fn shown(&self) -> &str {
+        let [end, _] = &self.ends;
+        if end.is_empty() { &self.name } else { end }
+    }
 }
 
 /// Statements in order.

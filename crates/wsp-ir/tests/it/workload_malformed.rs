@@ -196,3 +196,55 @@ fn uses_of_a_misspelt_channel_are_no_errors_of_their_own() {
         assert!(is_spelt || errors[0].help == ["did you mean `channel`?"], "{head}: {errors:#?}");
     }
 }
+
+/// What follows a mistake in channels is no error of its own.
+#[test]
+fn one_mistake_in_a_pipeline_is_one_error() {
+    for (mistake, code, body) in [
+        (
+            "an unknown channel in an arm",
+            739,
+            "channel a[1]; pipeline { process p { send a as s { k(s); } }
+            process q { select { consume zz as s { k(s); } consume a as t { k(t); } } k(1); } }",
+        ),
+        (
+            "the same in copies",
+            739,
+            "channel a[1]; pipeline { process p { send a as s { k(s); } }
+            process q { select all { replicate w in 0..2 consume zz as s { } consume a as t { } } k(1); } }",
+        ),
+        (
+            "a connection behind its processes",
+            740,
+            "pipeline { process p { send out as s { k(s); } }
+            process q { consume inn as s { k(s); } } connect p.out to q.inn [1]; } k(2);",
+        ),
+        (
+            "between them",
+            740,
+            "channel a[1]; pipeline { process p { select { consume c as s { } } }
+            connect q.out to p.c [3]; process q { send out as s { } } }",
+        ),
+        (
+            "a number of channels that is none",
+            740,
+            "channel a[n][1]; pipeline { process p { send a[0] as s { k(s); } }
+            process q { consume a[0] as s { k(s); } } }",
+        ),
+    ] {
+        let (_, found) = text::parse(
+            "w.wsp",
+            &format!("param n = 2; kernel k(s); workload main {{ {body} }}"),
+            &mut SourceMap::default(),
+        );
+        let errors: Vec<_> = found.iter().filter(|found| found.is_error()).collect();
+        assert_eq!(
+            errors.iter().map(|error| error.code.0).collect::<Vec<_>>(),
+            [code],
+            "{mistake}: {errors:#?}"
+        );
+    }
+    let late = "workload main { pipeline { process p { } connect r.out to q.inn [1]; process r { send out as s { } } process q { consume inn as s { } } } }";
+    let (_, found) = text::parse("w.wsp", late, &mut SourceMap::default());
+    assert!(!found.iter().any(|found| found.is_error()), "it connects processes behind it: {found:#?}");
+}

@@ -1,6 +1,7 @@
 //! A module of which one pipeline is left.
 
 use super::uses;
+use crate::workload::reaching;
 use wsp_core::{ChannelId, WorkloadId};
 use wsp_ir::workload::{Block, Node, NodeKind, WorkloadModule, each_node};
 
@@ -18,16 +19,7 @@ impl Alone {
 
     /// The module with the pipeline that uses a channel of a workload, and without the others and tasks around it.
     pub(super) fn with(&mut self, workload: WorkloadId, channel: ChannelId) -> &WorkloadModule {
-        let mut reaching: Vec<bool> = Vec::new();
-        for (at, body) in self.bodies.iter().enumerate() {
-            let mut reaches = at == workload.index();
-            each_node(body, &mut |node| {
-                if let NodeKind::Call { workload, .. } = &node.kind {
-                    reaches |= reaching.get(workload.index()) == Some(&true);
-                }
-            });
-            reaching.push(reaches);
-        }
+        let reaching = reaching(&mut self.bodies.iter(), workload);
         for (at, (of, body)) in self.module.workloads.iter_mut().zip(&self.bodies).enumerate() {
             let is_own = at == workload.index();
             of.body = if reaching[at] { kept(body, (&reaching, is_own), channel) } else { body.clone() };

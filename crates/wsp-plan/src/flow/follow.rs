@@ -102,7 +102,8 @@ impl Known<'_> {
     /// What goes through the channels.
     fn count(&self, found: &mut PipelineFlow, first: ChannelId, under: &Under<'_>) {
         let runs = |module: &WorkloadModule, open: &[Span]| {
-            runs(module, self.bindings, (pipeline(module, found.workload, first)?, open))
+            let of = (found.workload, pipeline(module, found.workload, first)?);
+            runs(module, self.bindings, of, open)
         };
         let (all, looked) = (runs(self.counting, self.open), runs(under.reduced, &[]));
         found.runs = all.filter(|_| looked.is_some());

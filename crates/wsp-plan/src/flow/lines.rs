@@ -68,7 +68,7 @@ impl ChannelFlow {
         let is_one = pipeline.runs.is_none() && self.counted.is_some();
         format!(
             "  {}: {} sent, {} consumed{}, depth {depth}{least}{throughput}",
-            channel.name,
+            channel.shown(),
             rate(&self.sends, sent, 0),
             rate(&self.consumes, consumed, 1),
             if is_one { " per run of the pipeline" } else { "" }

@@ -141,7 +141,7 @@ impl Flow {
             let channel = &module.workloads[workload.index()].channels[flow.channel.index()];
             let message = format!(
                 "tokens are left in channel `{}`: {sent} are sent and {consumed} consumed",
-                channel.name
+                channel.shown()
             );
             let found = Diagnostic::warning(codes::LEFT_TOKENS, message).at(channel.span, "");
             Some(found.note("with the values of this launch").help("consume as often as is sent"))

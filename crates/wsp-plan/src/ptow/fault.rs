@@ -121,7 +121,8 @@ impl Lowered {
                 let other = of.ends[usize::from(want.sends())];
                 let other = other.and_then(|process| pipeline.processes.get(process)).map(|name| &**name);
                 let (held, depth) = (channel.held(), channel.depth());
-                open.then(|| (Full { name: &of.name, held, depth, other }, span))
+                let (channel, sends, closes) = (&of.declared, of.sends, of.closes);
+                open.then(|| (Full { channel, held, depth, other, sends, closes }, span))
             });
             let (channels, spans): (Vec<_>, Vec<_>) = channels.unzip();
             deadlock.waiting.push(Waiting {
@@ -145,7 +146,7 @@ impl Lowered {
         };
         let pipeline = self.pipelines.iter().find(|pipeline| pipeline.word == found.processes)?;
         let channel = pipeline.channels.get(usize::from(words.get(by as usize)?.operand1))?;
-        Some(deadlock::closed(done, &channel.name, self.span(found.fault.word), self.span(by)))
+        Some(deadlock::closed(done, &channel.declared, self.span(found.fault.word), self.span(by)))
     }
 
     /// What an instruction that does not go on waits for.

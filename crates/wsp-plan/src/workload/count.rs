@@ -3,7 +3,7 @@
 use super::Bindings;
 use super::bind::AxisRange;
 use super::eval::{Given, eval};
-use wsp_core::{AxisId, VarId};
+use wsp_core::{AxisId, VarId, WorkloadId};
 use wsp_diag::Span;
 use wsp_ir::workload::{
     AxisKind, Block, IntExpr, IntExprKind, Iteration, Node, NodeKind, Workload, WorkloadModule, each_node,
@@ -23,20 +23,58 @@ pub fn count(module: &WorkloadModule, bindings: &Bindings) -> Option<u64> {
     Counter { module, bindings, of: None, visits: 0, depth: 0 }.entry()
 }
 
-/// How often a pipeline of a verified module runs; none also where one of the statements around it stands at one of the places of `open`.
+/// How often a pipeline of a workload runs in a verified module; none also where one of the statements around it stands at one of the places of `open`.
 pub(crate) fn runs(
     module: &WorkloadModule,
     bindings: &Bindings,
-    (pipeline, open): (&Node, &[Span]),
+    (workload, pipeline): (WorkloadId, &Node),
+    open: &[Span],
 ) -> Option<u64> {
-    Counter { module, bindings, of: Some((pipeline, open)), visits: 0, depth: 0 }.entry()
+    let reaching = reaching(&mut module.workloads.iter().map(|workload| &workload.body), workload);
+    let of = Some(Runs { pipeline, reaching: &reaching, open });
+    Counter { module, bindings, of, visits: 0, depth: 0 }.entry()
+}
+
+/// Of the statements of each workload, earlier ones first, whether they reach a workload, itself included.
+pub(crate) fn reaching(bodies: &mut dyn Iterator<Item = &Block>, to: WorkloadId) -> Vec<bool> {
+    let mut reaching = Vec::new();
+    for body in bodies {
+        let mut reaches = reaching.len() == to.index();
+        each_node(body, &mut |node| {
+            if let NodeKind::Call { workload, .. } = &node.kind {
+                reaches |= reaching.get(workload.index()) == Some(&true);
+            }
+        });
+        reaching.push(reaches);
+    }
+    reaching
+}
+
+/// What is counted instead of tasks: runs of a pipeline.
+#[derive(Clone, Copy)]
+struct Runs<'m> {
+    pipeline: &'m Node,
+    /// Workloads whose calls reach it.
+    reaching: &'m [bool],
+    /// Places of statements of which it is not known how often they repeat what is in them.
+    open: &'m [Span],
+}
+
+impl Runs<'_> {
+    /// Whether the pipeline stands in a statement, or in what that calls.
+    fn are_in(&self, node: &Node) -> bool {
+        match &node.kind {
+            NodeKind::Pipeline { .. } => std::ptr::eq(node, self.pipeline),
+            NodeKind::Call { workload, .. } => self.reaching.get(workload.index()) == Some(&true),
+            kind => kind.bodies().into_iter().flatten().any(|node| self.are_in(node)),
+        }
+    }
 }
 
 struct Counter<'m> {
     module: &'m WorkloadModule,
     bindings: &'m Bindings,
-    /// What is counted instead of tasks: runs of a pipeline, where that does not depend on what stands at these places.
-    of: Option<(&'m Node, &'m [Span])>,
+    of: Option<Runs<'m>>,
     visits: u64,
     depth: u32,
 }
@@ -68,13 +106,13 @@ impl<'m> Counter<'m> {
     }
 
     fn node(&mut self, node: &Node, vars: &mut [i64]) -> Option<u64> {
-        match (&node.kind, self.of) {
-            (NodeKind::Pipeline { .. }, Some((pipeline, _))) => {
-                return Some(u64::from(std::ptr::eq(node, pipeline)));
+        if let Some(of) = &self.of {
+            match &node.kind {
+                _ if !of.are_in(node) => return Some(0),
+                NodeKind::Pipeline { .. } => return Some(1),
+                _ if of.open.contains(&node.span) => return None,
+                _ => {}
             }
-            (kind, Some((pipeline, _))) if !self.holds(kind, pipeline) => return Some(0),
-            (_, Some((_, open))) if open.contains(&node.span) => return None,
-            _ => {}
         }
         match &node.kind {
             NodeKind::Task(_) => Some(1),
@@ -129,22 +167,6 @@ impl<'m> Counter<'m> {
                 self.workload(&self.module.workloads[workload.index()], &args?)
             }
         }
-    }
-
-    /// Whether a pipeline stands in a statement, those of workloads that are called included.
-    fn holds(&self, kind: &NodeKind, pipeline: &Node) -> bool {
-        let mut found = false;
-        let mut look = |block: &Block| {
-            each_node(block, &mut |node| found |= std::ptr::eq(node, pipeline));
-        };
-        match kind {
-            NodeKind::Call { workload, .. } => {
-                let reached = self.module.reached(*workload).into_iter().zip(&self.module.workloads);
-                reached.filter(|(reached, _)| *reached).for_each(|(_, workload)| look(&workload.body));
-            }
-            kind => kind.bodies().into_iter().for_each(look),
-        }
-        found
     }
 
     /// The tasks of a send or a consume.

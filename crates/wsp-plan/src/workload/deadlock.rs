@@ -2,7 +2,7 @@
 
 use super::{codes, fault};
 use wsp_diag::{Diagnostic, Span};
-use wsp_ir::workload::StatementKind;
+use wsp_ir::workload::{Channel, StatementKind};
 use wsp_ordered::OrderedMap;
 
 /// A pipeline in which no process can go on.
@@ -52,12 +52,15 @@ impl Want {
 /// How full a channel is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Full<'n> {
-    pub(crate) name: &'n str,
+    pub(crate) channel: &'n Channel,
     /// Slots that are taken.
     pub(crate) held: u64,
     pub(crate) depth: u64,
     /// The process at its other end.
     pub(crate) other: Option<&'n str>,
+    /// Whether a process sends to it, and whether one closes it, perhaps.
+    pub(crate) sends: bool,
+    pub(crate) closes: bool,
 }
 
 /// Who waits for what in a pipeline.
@@ -85,10 +88,19 @@ pub(crate) fn diagnostic(deadlock: &Deadlock<'_>) -> Diagnostic {
     if let ([first, rest @ ..], Some(to)) = (&*chain, to) {
         let mut text = format!("`{}` waits for", first.process);
         rest.iter().for_each(|waiting| text += &format!(" `{0}`, and `{0}` for", waiting.process));
-        let end = if is_circle { "" } else { ", which has ended" };
+        let end = match is_circle {
+            true if chain.iter().all(|waiting| is_for_close(waiting)) => ", each for a `close`",
+            true => "",
+            false => ", which has ended",
+        };
         diagnostic = diagnostic.note(format!("{text} `{to}`{end}"));
     }
     diagnostic.help(help(deadlock, &chain, is_circle))
+}
+
+/// Whether a process waits for a `close` alone, as nothing is sent.
+fn is_for_close(waiting: &Waiting<'_>) -> bool {
+    waiting.want == Want::Rest && waiting.channels.iter().all(|channel| !channel.sends)
 }
 
 /// Processes each of which waits for the next one: a circle where there is one, in which the last waits for the first (true); else those from the
@@ -139,7 +151,8 @@ fn help<'n>(deadlock: &Deadlock<'n>, chain: &[&Waiting<'n>], is_circle: bool) ->
     }
     let least = chain.iter().copied().filter_map(full).min_by_key(|channel| channel.depth);
     let deepest = if is_circle { least } else { chain.last().copied().and_then(full) };
-    if let Some(Full { name, depth, .. }) = deepest {
+    if let Some(Full { channel, depth, .. }) = deepest {
+        let name = channel.shown();
         return format!("declare `{name}` deeper than {depth}, or let a process consume before it sends");
     }
     let last = chain.last().filter(|last| !is_circle && last.want == Want::Rest);
@@ -149,7 +162,16 @@ fn help<'n>(deadlock: &Deadlock<'n>, chain: &[&Waiting<'n>], is_circle: bool) ->
         last.channels.iter().find(is_ended).or(last.channels.first())
     });
     match unclosed {
-        Some(Full { name, .. }) => format!("close the channel behind the last `send`: `close {name};`"),
+        Some(Full { channel, closes: true, .. }) => {
+            let name = channel.written(true);
+            format!("let `close {name};` run whenever the last token was sent: it stands where it did not")
+        }
+        Some(Full { channel, .. }) => {
+            format!("close the channel behind the last `send`: `close {};`", channel.written(true))
+        }
+        None if chain.iter().all(|waiting| is_for_close(waiting)) => {
+            "let one process `close` before it consumes".to_owned()
+        }
         None if chain.iter().any(|waiting| waiting.want == Want::Rest) => {
             "let one process send or `close` before it consumes".to_owned()
         }
@@ -158,7 +180,8 @@ fn help<'n>(deadlock: &Deadlock<'n>, chain: &[&Waiting<'n>], is_circle: bool) ->
 }
 
 /// What is done at `at` with a channel that was closed at `by`.
-pub(crate) fn closed(done: StatementKind, name: &str, at: Span, by: Span) -> Diagnostic {
+pub(crate) fn closed(done: StatementKind, channel: &Channel, at: Span, by: Span) -> Diagnostic {
+    let name = channel.written(matches!(done, StatementKind::Send | StatementKind::Close));
     let (does, help) = match done {
         StatementKind::Send => ("a token is sent to", "close it behind the last `send`"),
         StatementKind::Close => ("a second `close` of", "close it once"),
@@ -175,7 +198,8 @@ pub(crate) fn closed(done: StatementKind, name: &str, at: Span, by: Span) -> Dia
 
 /// What a process waits for.
 fn what(waiting: &Waiting<'_>) -> String {
-    let of = |Full { name, held, depth, .. }: &Full<'_>| {
+    let of = |Full { channel, held, depth, .. }: &Full<'_>| {
+        let name = channel.written(waiting.want.sends());
         // A token that waits to be taken has a slot, too.
         let slots = (*depth).max(1);
         let word = if slots == 1 { "slot" } else { "slots" };

@@ -23,7 +23,7 @@ mod tensor_set;
 
 pub use bind::{Bindings, bind, set_defaults};
 pub use count::count;
-pub(crate) use count::runs;
+pub(crate) use count::{reaching, runs};
 pub use eval::constant;
 pub use expand::{
     ChannelUse, Dispatched, ExpandError, ExpandStats, Placement, SpanOfTask, TaskRecord, TaskSink, channels,

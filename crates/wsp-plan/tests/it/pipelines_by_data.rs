@@ -52,7 +52,9 @@ fn end(processes: &[Process], channel: ChannelId, sends: bool) -> Option<&str> {
         let mut found = false;
         each_node(&process.body, &mut |node| {
             found |= match &node.kind {
-                NodeKind::Send { channel: to, .. } => sends && *to == channel,
+                NodeKind::Send { channel: to, .. } | NodeKind::Close { channel: to } => {
+                    sends && *to == channel
+                }
                 NodeKind::Consume { arms, .. } => !sends && arms.iter().any(|arm| arm.channel == channel),
                 _ => false,
             };
@@ -102,6 +104,7 @@ fn told(found: &Diagnostic, stuck: &[Stuck], module: &WorkloadModule, text: &str
         assert!(!has_circle, "a circle is not named of\n{text}");
         return;
     };
+    let chain = chain.trim_end_matches(", each for a `close`");
     let named: Vec<&str> = chain.split('`').skip(1).step_by(2).collect();
     // "`a` waits for `b`, and `b` for `c`, and `c` for `a`".
     let pairs = named.chunks(2).map(|pair| (pair[0], pair[1]));

@@ -429,7 +429,7 @@ fn connected_ends_are_one_channel() {
     let (diagnostic, labels, _) = deadlock(
         "kernel k(); workload main { pipeline { connect p.out to q.from [1]; process p { } process q { consume from as s { k(); } } } }",
     );
-    assert_eq!(labels, ["`q` waits to consume from `p_out` (empty)"]);
+    assert_eq!(labels, ["`q` waits to consume from `from` (empty)"]);
     assert_eq!(diagnostic.notes[0], "`p` has ended");
 }
 

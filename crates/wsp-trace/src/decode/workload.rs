@@ -175,7 +175,7 @@ impl At<'_> {
     fn channel(self, json: &Json<'_>) -> Decoded<Channel> {
         self.form(json, |fields, at| {
             let name = fields.name()?;
-            Ok(Channel { name, depth: fields.required("depth", |json| at.expr(json))?, span: at.span })
+            Ok(Channel::new(name, fields.required("depth", |json| at.expr(json))?, at.span))
         })
     }
 }

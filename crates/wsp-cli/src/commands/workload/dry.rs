@@ -137,7 +137,7 @@ fn expand_defaults(module: &WorkloadModule) -> Result<Vec<Diagnostic>, Vec<Diagn
 }
 
 /// How often an expansion asks whether to go on before it has been looked at long enough.
-const MOST_POLLS: u32 = 1 << 16;
+const MOST_POLLS: u32 = 1 << 14;
 
 /// The first tasks were looked at, or a task decides what comes next.
 struct Enough;

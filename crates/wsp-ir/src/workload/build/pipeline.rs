@@ -20,7 +20,7 @@ impl WorkloadBuilder<'_> {
     pub fn channel(&mut self, name: &str, depth: impl Into<Expr>) -> Channel {
         let depth = self.module.accept(depth.into(), None, &format!("channel `{name}`"));
         let id = ChannelId(self.workload.channels.len() as u32);
-        self.workload.channels.push(model::Channel { name: name.to_owned(), depth, span: Span::default() });
+        self.workload.channels.push(model::Channel::new(name.to_owned(), depth, Span::default()));
         Channel { id, owner: self.owner }
     }
 

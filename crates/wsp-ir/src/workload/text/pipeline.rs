@@ -43,7 +43,7 @@ impl<'t> Parser<'t> {
         let Some(workload) = self.module.workloads.last_mut() else { return Err(Skip) };
         let index = workload.channels.len();
         // A broken channel keeps its name, which statements use.
-        workload.channels.push(Channel { name: name.to_owned(), depth: 1.into(), span });
+        workload.channels.push(Channel::new(name.to_owned(), 1.into(), span));
         self.scope.channels.insert(name, ChannelId(index as u32));
         if !self.at(Tok::LBracket) {
             let help = format!("say how many tokens it holds: `channel {}[2];`", shorten(name));
@@ -75,16 +75,20 @@ impl<'t> Parser<'t> {
     fn channel_array(&mut self, (name, span): (&'t str, Span), first: usize, count: &IntExpr) -> Parsed<()> {
         let depth = self.depth_of("the depth")?;
         let most = i64::from(MOST_COPIES);
+        self.scope.channels.remove(name);
         let Some(count) = closed(count).filter(|count| (1..=most).contains(count)) else {
+            self.scope.arrays.insert(name, (ChannelId(first as u32), 0));
             let message = format!("the number of channels `{}` is no number from 1 to {most}", shorten(name));
             let help = format!("write `channel {}[4][2];` for 4 channels of depth 2", shorten(name));
             return Err(self.report(Diagnostic::error(codes::COPIES, message).at(count.span, "").help(help)));
         };
-        self.scope.channels.remove(name);
         self.scope.arrays.insert(name, (ChannelId(first as u32), count as u32));
         if let Some(workload) = self.module.workloads.last_mut() {
             workload.channels.truncate(first);
-            let of = |at: i64| Channel { name: format!("{name}_{at}"), depth: depth.clone(), span };
+            let of = |at: i64| {
+                let ends = [format!("{name}[{at}]"), format!("{name}[{at}]")];
+                Channel { ends, ..Channel::new(format!("{name}_{at}"), depth.clone(), span) }
+            };
             workload.channels.extend((0..count).map(of));
         }
         self.semicolon("the channels")
@@ -97,6 +101,10 @@ impl<'t> Parser<'t> {
             return Err(self.unexpected(codes::EXPECTED_TOKEN, "`{` and the processes of the pipeline"));
         }
         let open = self.bump();
+        if self.late_connection().is_err() {
+            self.recover_blocks();
+            return Ok(NodeKind::Pipeline { processes: Vec::new() });
+        }
         let (mut processes, mut ends) = (Vec::new(), Vec::new());
         loop {
             let parsed = match self.tok() {
@@ -127,6 +135,37 @@ impl<'t> Parser<'t> {
                 self.recover_blocks();
                 return Ok(NodeKind::Pipeline { processes });
             }
+        }
+    }
+
+    /// Reports a connection behind one of its processes, in which its end has no meaning yet.
+    fn late_connection(&mut self) -> Parsed<()> {
+        let (mut depth, mut at, mut written) = (0, 0, Vec::new());
+        loop {
+            match (self.peek(at).kind, self.word_at(at)) {
+                (Tok::Eof, _) => return Ok(()),
+                (Tok::RBrace, _) if depth == 0 => return Ok(()),
+                (Tok::LBrace, _) => depth += 1,
+                (Tok::RBrace, _) => depth -= 1,
+                (_, Some("process")) if depth == 0 => {
+                    at += 1;
+                    written.extend(self.word_at(at));
+                }
+                (_, Some("connect")) if depth == 0 => {
+                    // `connect load.out to work.tiles`.
+                    let mut ends = [1, 5].into_iter().filter_map(|end| self.word_at(at + end));
+                    if let Some(process) = ends.find(|end| written.contains(end)) {
+                        let message = format!("a connection stands behind process `{}`", shorten(process));
+                        let diagnostic =
+                            Diagnostic::error(codes::COPIES, message).at(self.span_of(self.peek(at)), "");
+                        return Err(
+                            self.report(diagnostic.help("write it before the processes that it connects"))
+                        );
+                    }
+                }
+                _ => {}
+            }
+            at += 1;
         }
     }
 
@@ -163,7 +202,8 @@ impl<'t> Parser<'t> {
         let Some(workload) = self.module.workloads.last_mut() else { return Err(Skip) };
         let channel = ChannelId(workload.channels.len() as u32);
         let ((process, name, span), name_of) = (from, format!("{}_{}", from.0, from.1));
-        workload.channels.push(Channel { name: name_of, depth, span });
+        let written = [from, to].map(|(process, name, _)| format!("{process}.{name}"));
+        workload.channels.push(Channel { ends: written, ..Channel::new(name_of, depth, span) });
         if process == to.0 {
             let message = format!("both ends are of process `{}`", shorten(process));
             let diagnostic = Diagnostic::error(codes::COPIES, message).at(span, "").label(to.2, "the other");
@@ -304,11 +344,12 @@ impl<'t> Parser<'t> {
         let open = self.bump();
         let mut arms = Vec::new();
         loop {
-            match self.tok() {
+            let parsed = match self.tok() {
                 Tok::RBrace => break,
                 Tok::Eof => return Err(self.unclosed_block(open)),
                 Tok::Semi => {
                     self.bump();
+                    Ok(())
                 }
                 _ if self.at_word("consume")
                     && self.word_at(1) == Some("all")
@@ -317,21 +358,21 @@ impl<'t> Parser<'t> {
                     let diagnostic = Diagnostic::error(codes::EXPECTED_TOKEN, "`all` stands in an arm")
                         .at(self.span(), "")
                         .help("write it behind `select`: a `select all` takes tokens until every channel is closed");
-                    self.report(diagnostic);
-                    self.recover_blocks();
-                    return Ok(NodeKind::Combine(Vec::new()));
+                    Err(self.report(diagnostic))
                 }
-                _ if self.at_word("consume") => arms.push(self.arm()?),
+                _ if self.at_word("consume") => self.arm().map(|arm| arms.push(arm)),
                 _ if self.at_word("replicate") => self.replicate("consume", &mut |p| {
                     arms.push(p.arm()?);
                     Ok(())
-                })?,
+                }),
                 _ => {
                     let help = "an arm takes a token: `consume c as s { … }`";
-                    self.unexpected_help(codes::EXPECTED_TOKEN, "`consume` or `}`", help);
-                    self.recover_blocks();
-                    return Ok(NodeKind::Combine(Vec::new()));
+                    Err(self.unexpected_help(codes::EXPECTED_TOKEN, "`consume` or `}`", help))
                 }
+            };
+            if parsed.is_err() {
+                self.recover_blocks();
+                return Ok(NodeKind::Combine(Vec::new()));
             }
         }
         self.bump();
@@ -383,6 +424,8 @@ impl<'t> Parser<'t> {
         }
         let index = self.depth_of("the channel")?;
         match closed(&index) {
+            // How many there are was at fault.
+            _ if count == 0 => Ok(first),
             Some(at) if (0..i64::from(count)).contains(&at) => Ok(ChannelId(first.0 + at as u32)),
             found => {
                 let what =
@@ -418,10 +461,11 @@ impl<'t> Parser<'t> {
         if self.sink.is_full() {
             return Err(self.report(diagnostic));
         }
-        let help = match did_you_mean(name, self.scope.channels.keys().copied()) {
-            Some(meant) => format!("did you mean `{meant}`?"),
-            None => format!("declare it before the pipeline: `channel {}[2];`", shorten(name)),
-        };
+        let help =
+            match did_you_mean(name, self.scope.channels.keys().chain(self.scope.arrays.keys()).copied()) {
+                Some(meant) => format!("did you mean `{meant}`?"),
+                None => format!("declare it before the pipeline: `channel {}[2];`", shorten(name)),
+            };
         Err(self.report(diagnostic.help(help)))
     }
 }

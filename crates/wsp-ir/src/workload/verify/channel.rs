@@ -135,7 +135,7 @@ impl<'m> Checker<'m> {
         for channel in &workload.channels {
             self.expr(&channel.depth, &Place::Size("the depth of a channel"));
             if let Some(depth) = channel.depth.as_const().filter(|depth| *depth < 0) {
-                let message = format!("channel `{}` has a depth of {depth}", channel.name);
+                let message = format!("channel `{}` has a depth of {depth}", channel.shown());
                 self.push(
                     error(rule::CHANNEL, channel.span, message)
                         .note("a depth is the number of tokens that the channel holds; with 0, a send goes on when its token is taken"),
@@ -186,7 +186,8 @@ impl<'m> Checker<'m> {
     pub(super) fn close(&mut self, channel: ChannelId, span: Span, body: &mut Body<'m>) {
         self.transfer(End::Close, channel, span, body);
         if body.channels.sending.contains(&channel) {
-            let name = body.workload.channels.get(channel.index()).map_or("", |channel| &channel.name);
+            let name =
+                body.workload.channels.get(channel.index()).map_or("", |channel| channel.written(true));
             let message = format!("`{name}` is closed in a `send` to it");
             self.push(error(rule::CHANNEL, span, message).help("close it behind the `send`"));
         }
@@ -226,7 +227,7 @@ impl<'m> Checker<'m> {
         let side = usize::from(end == End::Consume);
         let first = *ends[side].get_or_insert(here);
         let other = ends[1 - side];
-        let name = &declared.name;
+        let name = declared.written(end != End::Consume);
         let before = body.channels.closed.iter().find(|(closed, _)| *closed == channel);
         if let Some((_, before)) = before.filter(|_| end != End::Consume) {
             let diagnostic =
@@ -278,20 +279,21 @@ impl<'m> Checker<'m> {
     /// Warns of channels that are not used at both ends.
     pub(super) fn channel_ends(&mut self, body: &Body<'m>) {
         for (channel, ends) in body.workload.channels.iter().zip(&body.channels.ends) {
-            let name = &channel.name;
+            let name = channel.shown();
+            let (from, to) = (channel.written(true), channel.written(false));
             let warning =
                 |message: String| Diagnostic::warning(rule::CHANNEL_END, message).at(channel.span, "");
             self.push(match ends {
                 [Some(_), Some(_)] => continue,
                 [None, None] => warning(format!("no process uses channel `{name}`")).help("leave it out"),
                 [Some(_), None] => warning(format!("no process consumes from channel `{name}`"))
-                    .help(format!("write `consume {name} as s {{ … }}`; sends wait once its slots are full"))
+                    .help(format!("write `consume {to} as s {{ … }}`; sends wait once its slots are full"))
                     .python(format!(
-                        "write `with {name}.consume() as slot:`; sends wait once its slots are full"
+                        "write `with {to}.consume() as slot:`; sends wait once its slots are full"
                     )),
                 [None, Some(_)] => warning(format!("no process sends to channel `{name}`"))
-                    .help(format!("write `send {name} as s {{ … }}`; consumes wait for it for ever"))
-                    .python(format!("write `with {name}.send() as slot:`; consumes wait for it for ever")),
+                    .help(format!("write `send {from} as s {{ … }}`; consumes wait for it for ever"))
+                    .python(format!("write `with {from}.send() as slot:`; consumes wait for it for ever")),
             });
         }
     }

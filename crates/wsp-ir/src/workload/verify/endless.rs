@@ -92,7 +92,7 @@ impl Walk<'_> {
             arms.iter().any(|arm| arm.channel == *channel) && !self.closes.contains(channel)
         };
         let Some((channel, send)) = sends.iter().find(open) else { return };
-        let name = &workload.channels[channel.index()].name;
+        let name = workload.channels[channel.index()].written(true);
         let diagnostic = error(rule::CHANNEL, span, format!("this never ends: `{name}` is not closed"))
             .label(*send, "sends to it in the same process, which alone may close it")
             .note("it takes tokens until its channels are closed and empty")

@@ -177,7 +177,7 @@ impl Body<'_> {
                 IntExpr::new(IntExprKind::Param(ParamId(b.below(self.module.params.len()) as u32)))
             };
             let id = ChannelId(self.channels.len() as u32);
-            self.channels.push(Channel { name: format!("c{}", id.0), depth, span: span() });
+            self.channels.push(Channel::new(format!("c{}", id.0), depth, span()));
             self.ends.push((id, [None; 2]));
         }
         let ordered = std::mem::replace(&mut self.ordered, false);

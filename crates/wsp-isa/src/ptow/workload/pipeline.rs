@@ -33,7 +33,7 @@ impl<'p> Lifting<'p> {
         for (number, depth) in std::mem::take(&mut channels.depths) {
             channels.open.insert(number, ChannelId(channels.declared.len() as u32));
             let name = format!("c{}", channels.declared.len());
-            channels.declared.push(Channel { name, depth, span: Span::default() });
+            channels.declared.push(Channel::new(name, depth, Span::default()));
         }
         let mut processes = Vec::new();
         for (at, body) in found.bodies().into_iter().enumerate() {

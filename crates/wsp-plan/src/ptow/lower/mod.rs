@@ -82,9 +82,12 @@ pub(super) struct Pipeline {
 /// A channel of a pipeline.
 #[derive(Clone, Debug)]
 pub(super) struct PipelineChannel {
-    pub(super) name: String,
-    /// The numbers of the process that sends and of the one that takes.
+    pub(super) declared: wsp_ir::workload::Channel,
+    /// The numbers of the process that sends or closes and of the one that takes.
     pub(super) ends: [Option<usize>; 2],
+    /// Whether it is sent to, and whether it is closed, perhaps.
+    pub(super) sends: bool,
+    pub(super) closes: bool,
 }
 
 impl Lowered {

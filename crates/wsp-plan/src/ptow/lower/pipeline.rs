@@ -34,8 +34,17 @@ impl<'m> Lowering<'m> {
             let place = self.instr(body, Op::Channel, 0, (number, first), depth.span);
             self.exprs_at.used_by(place);
         }
+        let any = |of: &dyn Fn(&NodeKind) -> bool| {
+            let mut found = false;
+            processes
+                .iter()
+                .for_each(|process| each_node(&process.body, &mut |node| found |= of(&node.kind)));
+            found
+        };
         let channels = scope.channels.iter().map(|channel| PipelineChannel {
-            name: scope.declared(*channel).name.clone(),
+            declared: scope.declared(*channel).clone(),
+            sends: any(&|kind| matches!(kind, NodeKind::Send { channel: to, .. } if to == channel)),
+            closes: any(&|kind| matches!(kind, NodeKind::Close { channel: to } if to == channel)),
             ends: [true, false]
                 .map(|sends| processes.iter().position(|process| uses(&process.body, *channel, sends))),
         });

@@ -18,7 +18,7 @@ impl Binder<'_> {
     fn channel_depth(&mut self, channel: &Channel) -> u32 {
         let Some(value) = self.value(&channel.depth) else { return 1 };
         u32::try_from(value).ok().unwrap_or_else(|| {
-            let message = format!("channel `{}` has a depth of {value}", channel.name);
+            let message = format!("channel `{}` has a depth of {value}", channel.shown());
             self.found.push(
                 Diagnostic::error(codes::CHANNEL_DEPTH, message)
                     .at(channel.depth.span, format!("depths are 0 to {}", u32::MAX))

@@ -95,7 +95,7 @@ fn unknown_param(module: &WorkloadModule, name: &str) -> Diagnostic {
         return diagnostic.help(format!("did you mean `{meant}`?"));
     }
     let names: Vec<&str> = settable().collect();
-    diagnostic.note(listed("parameters", &names))
+    diagnostic.help(listed("parameters", &names))
 }
 
 fn unknown_table(module: &WorkloadModule, name: &str) -> Diagnostic {
@@ -109,7 +109,7 @@ fn unknown_table(module: &WorkloadModule, name: &str) -> Diagnostic {
         return diagnostic.help(format!("did you mean `{meant}`?"));
     }
     let names: Vec<&str> = names().collect();
-    diagnostic.note(listed("tables", &names))
+    diagnostic.help(listed("tables", &names))
 }
 
 /// `the parameters are a, b`, or that there are none.

@@ -229,6 +229,9 @@ impl<'m> Compiler<'m> {
                 let id = self.program.closes.len() as u32;
                 let channel = within.channels + channel.0;
                 self.program.closes.push(Close { channel, span: node.span });
+                let process = self.program.processes.len() as u32 - 1;
+                let closed = &mut self.program.channels[channel as usize];
+                (closed.ends[0], closed.closes) = (Some(process), true);
                 self.program.ops.push(Op::Close(id));
             }
         }
@@ -239,8 +242,15 @@ impl<'m> Compiler<'m> {
         let first = self.program.channels.len() as u32;
         for (index, channel) in (0u32..).zip(&workload.channels) {
             let depth = u64::from(self.program.bindings.channel_depth(id, ChannelId(index)));
-            let (name, ends) = (&*channel.name, [None; 2]);
-            self.program.channels.push(Channel { name, workload: id, id: ChannelId(index), depth, ends });
+            self.program.channels.push(Channel {
+                declared: channel,
+                workload: id,
+                id: ChannelId(index),
+                depth,
+                ends: [None; 2],
+                sends: false,
+                closes: false,
+            });
         }
         first
     }
@@ -300,7 +310,9 @@ impl<'m> Compiler<'m> {
     ) -> u32 {
         let level = self.level();
         let process = self.program.processes.len() as u32 - 1;
-        self.program.channels[(within.channels + channel.0) as usize].ends[end] = Some(process);
+        let used = &mut self.program.channels[(within.channels + channel.0) as usize];
+        used.ends[end] = Some(process);
+        used.sends |= end == 0;
         self.scopes[var.index()] = Depth { depth: within.depth + 1, level };
         self.program.transfers.push(Transfer {
             channel: within.channels + channel.0,

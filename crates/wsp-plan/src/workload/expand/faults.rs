@@ -96,8 +96,8 @@ pub(super) fn diagnostic(program: &CompiledModule<'_>, fault: &Fault, context: &
         Fault::Deadlock(found) => deadlock::diagnostic(&deadlocked(program, found)),
         Fault::Closed { done, at, by } => {
             let close = &program.closes[*by as usize];
-            let name = program.channels[close.channel as usize].name;
-            deadlock::closed(*done, name, *at, close.span)
+            let channel = program.channels[close.channel as usize].declared;
+            deadlock::closed(*done, channel, *at, close.span)
         }
     };
     fault::located(diagnostic, loops(program, context.loops, context.indices), context.ordinal)
@@ -111,7 +111,15 @@ fn deadlocked<'c>(program: &'c CompiledModule<'_>, found: &'c Deadlock) -> deadl
         let of = |(id, held): &(u32, u64)| {
             let channel = &program.channels[transfer(*id).channel as usize];
             let other = channel.ends[usize::from(waiting.want.sends())].map(name);
-            deadlock::Full { name: channel.name, held: *held, depth: channel.depth, other }
+            let (sends, closes) = (channel.sends, channel.closes);
+            deadlock::Full {
+                channel: channel.declared,
+                held: *held,
+                depth: channel.depth,
+                other,
+                sends,
+                closes,
+            }
         };
         deadlock::Waiting {
             process: name(waiting.process),

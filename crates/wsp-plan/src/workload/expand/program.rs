@@ -158,12 +158,15 @@ pub(super) struct Process<'m> {
 
 /// A channel.
 pub(super) struct Channel<'m> {
-    pub(super) name: &'m str,
+    pub(super) declared: &'m wsp_ir::workload::Channel,
     pub(super) workload: WorkloadId,
     pub(super) id: ChannelId,
     pub(super) depth: u64,
-    /// The process that sends and the one that consumes.
+    /// The process that sends or closes and the one that consumes.
     pub(super) ends: [Option<u32>; 2],
+    /// Whether it sends, and whether it closes, perhaps.
+    pub(super) sends: bool,
+    pub(super) closes: bool,
 }
 
 impl Channel<'_> {

@@ -19,7 +19,7 @@ use wsp_ordered::Arrange;
 pub struct ChannelUse {
     /// Its name; of a workload that is called, behind the name of that workload and a point.
     pub name: String,
-    /// The process that sends and the one that consumes; empty where there is none.
+    /// The process that sends or closes and the one that consumes; empty where there is none.
     pub ends: [String; 2],
     /// Its figures.
     pub figures: ChannelFigures,
@@ -50,9 +50,10 @@ pub fn channels(
     let Watch { channels, is_whole, .. } = machine.turns.watch?;
     let of = |(watched, channel): (Watched, &Channel<'_>)| {
         let workload = &module.workloads[channel.workload.index()].name;
+        let shown = channel.declared.shown();
         let is_called = channel.workload != entry;
         ChannelUse {
-            name: if is_called { format!("{workload}.{}", channel.name) } else { channel.name.to_owned() },
+            name: if is_called { format!("{workload}.{shown}") } else { shown.to_owned() },
             ends: channel
                 .ends
                 .map(|end| end.map_or("", |end| program.processes[end as usize].name).to_owned()),

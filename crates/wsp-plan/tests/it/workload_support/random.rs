@@ -298,7 +298,7 @@ impl Maker {
         self.ends.clear();
         for id in (first..).take(stages as usize - 1) {
             let depth = self.rng.between(0, 4).into();
-            self.channels.push(Channel { name: format!("c{id}"), depth, span: Span::default() });
+            self.channels.push(Channel::new(format!("c{id}"), depth, Span::default()));
             self.ends.push((ChannelId(id), [None; 2]));
         }
         let trips = (!self.rng.one_in(3)).then(|| self.rng.between(0, 7));
