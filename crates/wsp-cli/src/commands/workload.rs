@@ -189,7 +189,7 @@ pub(super) fn check(
         found.extend(dry::check_defaults(&source.module));
     }
     if !found.iter().any(Diagnostic::is_error) {
-        found.extend(pipelines.iter().flat_map(|flow| flow.faults(&source.module)));
+        found.extend(pipelines.iter().flat_map(|flow| flow.faults()));
     }
     if !found.iter().any(Diagnostic::is_error) {
         found.extend(of_tasks(&source, &plans));

@@ -43,6 +43,10 @@ fn kept(block: &Block, (reaching, is_own): (&[bool], bool), channel: ChannelId) 
             for body in node.kind.bodies_mut() {
                 *body = kept(body, (reaching, is_own), channel);
             }
+            let bodies = node.kind.bodies();
+            if !bodies.is_empty() && bodies.into_iter().all(Vec::is_empty) {
+                continue;
+            }
         }
         left.push(node);
     }
@@ -50,20 +54,15 @@ fn kept(block: &Block, (reaching, is_own): (&[bool], bool), channel: ChannelId) 
 }
 
 /// Whether a statement is the pipeline that uses a channel of its workload.
-fn is_of(node: &Node, channel: ChannelId) -> bool {
+pub(super) fn is_of(node: &Node, channel: ChannelId) -> bool {
     let NodeKind::Pipeline { processes } = &node.kind else { return false };
     processes.iter().any(|process| uses(&process.body, channel, true) || uses(&process.body, channel, false))
 }
 
 /// The pipeline that uses a channel of a workload.
 pub(super) fn pipeline(module: &WorkloadModule, workload: WorkloadId, channel: ChannelId) -> Option<&Node> {
-    pipeline_of(&module.workloads[workload.index()].body, channel)
-}
-
-/// The pipeline in a block that uses a channel.
-pub(super) fn pipeline_of(block: &Block, channel: ChannelId) -> Option<&Node> {
     let mut found = None;
-    each_node(block, &mut |node| {
+    each_node(&module.workloads[workload.index()].body, &mut |node| {
         if found.is_none() && is_of(node, channel) {
             found = Some(node);
         }

@@ -2,18 +2,18 @@
 
 use super::alone::{Alone, pipeline};
 use super::skeleton::{self, Undecided};
-use super::{PipelineFlow, Verdict, always, least};
+use super::{PipelineFlow, Verdict, least};
 use crate::ParamValue;
 use crate::workload::expand::ChannelCount;
 use crate::workload::expand::probe::{End, Probe, probe};
 use crate::workload::{Bindings, bind, runs};
 use std::cell::Cell;
 use wsp_core::ChannelId;
-use wsp_diag::{Diagnostic, Span};
+use wsp_diag::{Diagnostic, Severity, Span};
 use wsp_ir::workload::{Node, NodeKind, WorkloadModule, each_node};
 use wsp_ordered::OrderedMap;
 
-/// Looks at whether to go on, each after 1,024 transfers and iterations: of the pipelines as they are, and of the searches for depths. Each pipeline
+/// Looks at whether to go on, each after 1,024 steps (transfers, waits and iterations) at most: of the pipelines as they are, and of the searches for depths. Each pipeline
 /// has its share.
 const LOOKS: u32 = 1 << 11;
 const SEARCHED: u32 = 1 << 10;
@@ -48,8 +48,7 @@ impl Known<'_> {
         let (left, searched) = (Cell::new(LOOKS), Cell::new(SEARCHED));
         let written = Alone::new(reduced.clone());
         let (mut reduced, mut tasks) = (written, Alone::new(skeleton::without_regions(self.module)));
-        // Of one that always runs before one that may.
-        let (mut deadlock, always): (Option<(bool, Box<Diagnostic>)>, _) = (None, always(self.module));
+        let mut deadlock: Option<Box<Diagnostic>> = None;
         let mut others = found.len() as u32;
         for pipeline in found.iter_mut() {
             let share = |of: &Cell<u32>| Cell::new(of.get().div_ceil(others.max(1)));
@@ -66,34 +65,37 @@ impl Known<'_> {
             let budget = own.get();
             let Probe { counts, end } = probe(module, self.bindings, &own);
             left.set(left.get() - (budget - own.get()));
+            let node = self::pipeline(self.module, pipeline.workload, first)?;
+            let bound = whole.as_ref().map(|bindings| (tasks.with(pipeline.workload, first), bindings));
+            let under = Under { reduced: module, whole: bound, node, counts };
+            pipeline.ends = Some(matches!(end, End::Ended));
+            self.count(pipeline, first, &under);
             match end {
-                End::Ended => pipeline.ends = Some(true),
-                End::Deadlock { diagnostic, .. } => {
-                    pipeline.ends = Some(false);
-                    let runs = always.contains(&pipeline.span);
-                    if deadlock.as_ref().is_none_or(|(ran, _)| runs && !ran) {
-                        deadlock = Some((runs, diagnostic));
+                End::Ended => {}
+                End::Deadlock { mut diagnostic, .. } => {
+                    // One that may not run is a warning.
+                    let runs = pipeline.runs.is_some_and(|runs| runs > 0);
+                    diagnostic.severity = if runs { Severity::Error } else { Severity::Warning };
+                    if pipeline.runs != Some(0) && deadlock.as_ref().is_none_or(|of| runs && !of.is_error()) {
+                        deadlock = Some(diagnostic);
                     }
                 }
                 // Of a fault the expansion tells, which comes to it in its turn.
                 End::Fault => return None,
                 End::Slot | End::Long => {
-                    let why = format!("it takes more than {} transfers", u64::from(budget) * 1024);
+                    let why = format!("it takes more than {} steps", u64::from(budget) * 1024);
+                    pipeline.ends = None;
                     pipeline.undecided = Some(Undecided { span: Span::default(), why });
                     continue;
                 }
             }
-            let node = self::pipeline(self.module, pipeline.workload, first)?;
-            let bound = whole.as_ref().map(|bindings| (tasks.with(pipeline.workload, first), bindings));
-            let under = Under { reduced: module, whole: bound, node, counts };
-            self.count(pipeline, first, &under);
             let budget = search.get();
             self.search(pipeline, &under, &search);
             searched.set(searched.get() - (budget - search.get()));
         }
         let undecided = found.iter().find_map(|pipeline| pipeline.undecided.clone());
         Some(match (deadlock, undecided) {
-            (Some((_, deadlock)), _) => Verdict::Deadlock(deadlock),
+            (Some(deadlock), _) => Verdict::Deadlock(deadlock),
             (None, Some(undecided)) => Verdict::Undecided(undecided),
             (None, None) => Verdict::Ends,
         })
@@ -107,13 +109,17 @@ impl Known<'_> {
         };
         let (all, looked) = (runs(self.counting, self.open), runs(under.reduced, &[]));
         found.runs = all.filter(|_| looked.is_some());
-        let ended = found.ends == Some(true);
+        let mut counts = OrderedMap::new();
+        for count in
+            under.counts.iter().filter(|of| of.workload == found.workload && found.ends == Some(true))
+        {
+            counts.insert(count.channel, *count);
+        }
         for channel in &mut found.channels {
             channel.depth = Some(self.bindings.channel_depth(found.workload, channel.channel));
             let rates = [&channel.sends, &channel.consumes].map(Option::as_ref);
             channel.once = rates.map(|rate| self.bindings.evaluate(under.reduced, rate?, &[]).ok());
-            let mut counts = under.counts.iter().filter(|_| ended);
-            let count = counts.find(|of| (of.workload, of.channel) == (found.workload, channel.channel));
+            let count = counts.get(&channel.channel);
             // A loop that was left out repeats what goes through it.
             let times = |count: u64| match (all, looked) {
                 (_, Some(0)) => Some(0),
@@ -127,7 +133,7 @@ impl Known<'_> {
 
     /// The depths that it needs.
     fn search(&self, found: &mut PipelineFlow, under: &Under<'_>, looks: &Cell<u32>) {
-        let most = looks.get();
+        let most = u64::from(looks.get()) * 1024;
         let NodeKind::Pipeline { processes } = &under.node.kind else { return };
         let costs = skeleton::costs(self.module, processes);
         let asks_time = found.ends == Some(true) && costs.any;
@@ -137,7 +143,7 @@ impl Known<'_> {
             found.unknown.push((which, why));
             return;
         }
-        let given_up = || said(format!("their search takes more than {most} trials of up to 1024 transfers"));
+        let given_up = || said(format!("their search takes more than {most} steps"));
         let is_spent = || looks.get() == 0;
         let least = least::depths(under.reduced, self.bindings, looks);
         if least.is_none() {

@@ -4,6 +4,7 @@ use crate::workload::Bindings;
 use crate::workload::expand::ChannelCount;
 use crate::workload::expand::probe::{End, probe, timed};
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use wsp_core::{ChannelId, WorkloadId};
 use wsp_ir::workload::WorkloadModule;
 use wsp_ordered::OrderedSet;
@@ -11,20 +12,19 @@ use wsp_ordered::OrderedSet;
 /// Depths by workload.
 type Depths = Vec<Vec<u32>>;
 
-/// Sets of channels, of each of which one has to be deeper.
+/// Lists of channels: of each, one has to be deeper.
 type Wanted = Vec<Vec<(WorkloadId, ChannelId)>>;
 
-/// Most depths that are kept in a search, over all channels and trials.
-const MOST_KEPT: usize = 1 << 21;
+/// Most depths that are kept of all that were looked at.
+const MOST_KEPT: usize = 1 << 22;
 
 /// Depths of the smallest sum with which every process ends. None where no depths help, or the search takes too many looks.
+///
+/// In a deadlock each process waits for another, by a token or by a slot of a full channel. Processes that wait for each other in a circle, and one that
+/// waits for a process that has ended, go on with other depths, nowhere smaller, only where one of their own full channels is deeper: the first of them
+/// to go on would need another that has.
 pub(super) fn depths(module: &WorkloadModule, bindings: &Bindings, looks: &Cell<u32>) -> Option<Depths> {
-    let none: Depths = bindings.depths().iter().map(|of| vec![0; of.len()]).collect();
-    search(none, looks, &mut |depths| match probe(module, &bindings.with_depths(depths), looks).end {
-        End::Ended => Some(Vec::new()),
-        End::Deadlock { full, .. } => Some(full),
-        _ => None,
-    })
+    search(none(bindings), looks, &mut |depths| full(module, &bindings.with_depths(depths), looks))
 }
 
 /// Depths of the smallest sum with which the last process ends as early as with channels that hold all tokens, where a process does one thing after the
@@ -45,21 +45,33 @@ pub(super) fn throughput(
     let run = |depths: &Depths| timed(module, &bindings.with_depths(depths), looks);
     let best = run(&all)?.end.filter(|end| *end > 0)?;
     // What a channel needs where all others hold all tokens, it needs in any case.
-    let mut least: Depths = all.iter().map(|of| vec![0; of.len()]).collect();
+    let mut least = none(bindings);
     for count in counts() {
-        let of = (workload.index(), count.channel.index());
-        let most = all[of.0][of.1];
-        let mut fits = |depth: u32| {
-            all[of.0][of.1] = depth;
+        let (of, at) = (workload.index(), count.channel.index());
+        let most = all[of][at];
+        let found = bound(most, &mut |depth| {
+            all[of][at] = depth;
             run(&all).map(|found| found.end == Some(best))
-        };
-        let found = bound(most, &mut fits)?;
-        (all[of.0][of.1], least[of.0][of.1]) = (most, found);
+        })?;
+        (all[of][at], least[of][at]) = (most, found);
     }
     search(least, looks, &mut |depths| {
         let found = run(depths)?;
-        Some(if found.end == Some(best) { Vec::new() } else { vec![found.waited] })
+        Some(if found.end == Some(best) { Vec::new() } else { found.wanted })
     })
+}
+
+/// Of bindings with these depths whether all processes end, or which full channels keep them from it.
+fn full(module: &WorkloadModule, bindings: &Bindings, looks: &Cell<u32>) -> Option<Wanted> {
+    match probe(module, bindings, looks).end {
+        End::Ended => Some(Vec::new()),
+        End::Deadlock { full, .. } => Some(full),
+        _ => None,
+    }
+}
+
+fn none(bindings: &Bindings) -> Depths {
+    bindings.depths().iter().map(|of| vec![0; of.len()]).collect()
 }
 
 /// The least number up to `most` that fits, as all above it do, and `most` does.
@@ -75,9 +87,8 @@ fn bound(most: u32, fits: &mut dyn FnMut(u32) -> Option<bool>) -> Option<u32> {
     Some(to)
 }
 
-/// Depths of the smallest sum, nowhere below `first`, of which `wanting` says that no channel has to be deeper; the first in the order of channels where
-/// several have it. It tells the channels of which some have to be, in all depths that are nowhere smaller. None where that is none of them, or not
-/// known.
+/// Depths of the smallest sum, nowhere below `first`, of which `wanting` says that no channel has to be deeper; the first in the order of channels where several have it. It
+/// tells lists of channels, of each of which one has to be, in all depths that are nowhere smaller. None where a list is empty, or they are not known.
 fn search(
     first: Depths,
     looks: &Cell<u32>,
@@ -85,34 +96,29 @@ fn search(
 ) -> Option<Depths> {
     let size = first.iter().map(|of| of.len() + 1).sum::<usize>();
     let sum: u64 = first.iter().flatten().map(|depth| u64::from(*depth)).sum();
-    let mut open = vec![(sum, first)];
+    let mut open = BTreeSet::from([(sum, first)]);
     let mut seen = OrderedSet::new();
-    // Few are open at once: each opens as many as it has channels that may have to be deeper.
-    while let Some(next) = (0..open.len()).min_by_key(|at| &open[*at]) {
-        let (sum, mut depths) = open.swap_remove(next);
+    while let Some((sum, depths)) = open.pop_first() {
         let wanted = wanting(&depths)?;
-        let Some(fewest) = wanted.iter().min_by_key(|set| set.len()) else { return Some(depths) };
-        if let [_] = fewest[..] {
-            // All that leave no choice.
-            let forced = wanted.iter().filter(|set| set.len() == 1);
-            let mut more = 0;
-            for (workload, channel) in forced.flatten() {
-                depths[workload.index()][channel.index()] += 1;
-                more += 1;
-            }
-            open.push((sum + more, depths));
-            continue;
-        }
-        for (workload, channel) in fewest {
-            let mut deeper = depths.clone();
-            deeper[workload.index()][channel.index()] += 1;
-            if seen.insert(deeper.clone()) {
-                open.push((sum + 1, deeper));
-            }
-        }
-        if seen.len() > MOST_KEPT / size {
+        let Some(least) = wanted.iter().min_by_key(|list| list.len()) else { return Some(depths) };
+        if seen.len() * size > MOST_KEPT {
             looks.set(0);
             return None;
+        }
+        // Where lists have one channel each, all of these are deeper.
+        let steps: Wanted = match &**least {
+            [_] => vec![wanted.iter().filter(|list| list.len() == 1).flatten().copied().collect()],
+            all => all.iter().map(|channel| vec![*channel]).collect(),
+        };
+        for step in steps {
+            let (mut deeper, mut more) = (depths.clone(), sum);
+            for (workload, channel) in step {
+                deeper[workload.index()][channel.index()] += 1;
+                more += 1;
+            }
+            if seen.insert(deeper.clone()) {
+                open.insert((more, deeper));
+            }
         }
     }
     None

@@ -18,10 +18,10 @@ use follow::Known;
 use rate::rates;
 pub use skeleton::Undecided;
 use wsp_core::{ChannelId, WorkloadId};
-use wsp_diag::{Diagnostic, Severity, Span};
+use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::verify::CHANNEL;
 use wsp_ir::workload::{Block, IntExpr, NodeKind, Process, WorkloadModule, each_node};
-use wsp_ordered::{OrderedMap, OrderedSet};
+use wsp_ordered::OrderedMap;
 
 /// What is known of the pipelines of a module.
 #[derive(Debug)]
@@ -96,36 +96,32 @@ pub fn flow(module: &WorkloadModule, set: &[(String, ParamValue)]) -> Option<Flo
     let mut skeleton = skeleton::skeleton(module, set);
     let mut found = Flow { pipelines: pipelines(&skeleton.module, entry), verdict: Verdict::Ends };
     for pipeline in &mut found.pipelines {
-        pipeline.undecided = skeleton.undecided.get(&pipeline.span).cloned();
+        let own = skeleton.within.iter().find(|(span, _)| *span == pipeline.span);
+        pipeline.undecided = own.map(|(_, undecided)| undecided.clone());
     }
-    let open = std::mem::take(&mut skeleton.open);
-    let decided = skeleton.decided();
-    let bindings = match bind(&decided, set, &OrderedMap::new()) {
+    // Of the others nothing is known, and what stands for values is none that could be at fault.
+    skeleton.leave_decided();
+    let bindings = match bind(&skeleton.module, set, &OrderedMap::new()) {
         Ok(bindings) => bindings,
         Err(mut faults) => {
-            // Others are of what is no pipeline.
             faults.retain(|fault| [codes::CHANNEL_DEPTH, CHANNEL].contains(&fault.code));
             found.verdict = Verdict::Refused(faults);
             return Some(found);
         }
     };
-    let counting = skeleton::unreduced(module, &decided);
-    let known = Known { module, set, bindings: &bindings, counting: &counting, open: &open };
-    found.verdict = known.follow(decided, &mut found.pipelines)?;
+    let counting = skeleton::unreduced(module, &skeleton.module);
+    let known = Known { module, set, bindings: &bindings, counting: &counting, open: &skeleton.open };
+    found.verdict = known.follow(skeleton.module, &mut found.pipelines)?;
     Some(found)
 }
 
 impl Flow {
     /// What keeps a launch from its end that has these values, whatever the others are: depths that channels cannot have, and the deadlock of a
     /// pipeline. One that may not run, as a loop or a condition stands around it, is a warning.
-    pub fn faults(&self, module: &WorkloadModule) -> Vec<Diagnostic> {
+    pub fn faults(&self) -> Vec<Diagnostic> {
         match &self.verdict {
             Verdict::Refused(faults) => faults.clone(),
-            Verdict::Deadlock(fault) => {
-                let runs = fault.primary.as_ref().is_some_and(|at| always(module).contains(&at.span));
-                let severity = if runs { Severity::Error } else { Severity::Warning };
-                vec![Diagnostic { severity, ..Diagnostic::clone(fault) }]
-            }
+            Verdict::Deadlock(fault) => vec![Diagnostic::clone(fault)],
             Verdict::Ends | Verdict::Undecided(_) => Vec::new(),
         }
     }
@@ -208,34 +204,5 @@ pub(crate) fn uses(block: &Block, channel: ChannelId, sends: bool) -> bool {
             _ => false,
         };
     });
-    found
-}
-
-/// Where the pipelines stand that run in every launch.
-fn always(module: &WorkloadModule) -> OrderedSet<Span> {
-    fn of(block: &Block, calls: &mut [bool], found: &mut OrderedSet<Span>) {
-        for node in block {
-            match &node.kind {
-                NodeKind::Pipeline { .. } => {
-                    found.insert(node.span);
-                }
-                NodeKind::Call { workload, .. } => calls[workload.index()] = true,
-                NodeKind::Combine(bodies) | NodeKind::Sequential(bodies) => {
-                    bodies.iter().for_each(|body| of(body, calls, found));
-                }
-                _ => {}
-            }
-        }
-    }
-    let (mut calls, mut found) = (vec![false; module.workloads.len()], OrderedSet::new());
-    if let Some(entry) = module.entry {
-        calls[entry.index()] = true;
-    }
-    // A call names an earlier workload.
-    for at in (0..calls.len()).rev() {
-        if calls[at] {
-            of(&module.workloads[at].body, &mut calls, &mut found);
-        }
-    }
     found
 }

@@ -1,14 +1,14 @@
 //! What is left of a module for its pipelines: processes, channels, and what decides how often tokens are sent and consumed.
 
-use super::alone::pipeline_of;
+use super::alone;
 use crate::ParamValue;
 use wsp_core::{ChannelId, ParamId, SlotId, TableId, VarId};
 use wsp_diag::Span;
 use wsp_ir::workload::{
     ArgValue, Arm, AxisKind, Block, IntExpr, IntExprKind, Iteration, Node, NodeKind, ParamSource, Process,
-    Workload, WorkloadModule, each_node,
+    WorkloadModule,
 };
-use wsp_ordered::OrderedMap;
+use wsp_ordered::OrderedSet;
 
 /// Why the rates of a pipeline are not known before a run.
 #[derive(Clone, PartialEq, Debug)]
@@ -22,8 +22,8 @@ pub struct Undecided {
 /// A module without tasks. What has no value and decides nothing is given one.
 pub(super) struct Skeleton {
     pub(super) module: WorkloadModule,
-    /// Of each pipeline that cannot be followed, by where it stands: the first statement in it, around it or channel that decides.
-    pub(super) undecided: OrderedMap<Span, Undecided>,
+    /// What cannot be followed, by where the pipeline stands: the first statement in it or around it, or one of its channels.
+    pub(super) within: Vec<(Span, Undecided)>,
     /// Statements around pipelines that were left out, or calls, that repeat by what has no value.
     pub(super) open: Vec<Span>,
 }
@@ -37,27 +37,39 @@ pub(super) fn skeleton(module: &WorkloadModule, set: &[(String, ParamValue)]) ->
         unset: &unset,
         pipelined: &pipelined,
         bodies: Vec::new(),
-        missing: None,
-        undecided: OrderedMap::new(),
+        undecided: None,
+        within: Vec::new(),
         open: Vec::new(),
     };
     let mut reduced = module.clone();
-    for (workload, original) in reduced.workloads.iter_mut().zip(&module.workloads) {
+    for ((workload, original), pipelined) in
+        reduced.workloads.iter_mut().zip(&module.workloads).zip(&pipelined)
+    {
         workload.body = reducer.around(&original.body);
-        reducer.depths(workload);
         reducer.bodies.push(workload.body.clone());
+        for (at, channel) in (0..).map(ChannelId).zip(&mut workload.channels).filter(|_| *pipelined) {
+            let span = channel.span;
+            if let Some(found) = reducer.aside(|reducer| reducer.look(&channel.depth, span)) {
+                channel.depth = 1.into();
+                wsp_ir::workload::each_node(&original.body, &mut |node| {
+                    if alone::is_of(node, at) {
+                        reducer.within.push((node.span, found.clone()));
+                    }
+                });
+            }
+        }
     }
-    let (undecided, open) = (reducer.undecided, reducer.open);
+    let (within, open) = (reducer.within, reducer.open);
     unset.fill(&mut reduced);
-    Skeleton { module: reduced, undecided, open }
+    Skeleton { module: reduced, within, open }
 }
 
 impl Skeleton {
-    /// The module with the pipelines alone that can be followed.
-    pub(super) fn decided(mut self) -> WorkloadModule {
-        fn keep(block: &mut Block, without: &OrderedMap<Span, Undecided>) {
+    /// Takes out the pipelines that cannot be followed, and what stands around them alone.
+    pub(super) fn leave_decided(&mut self) {
+        fn keep(block: &mut Block, without: &OrderedSet<Span>) {
             block.retain_mut(|node| match &mut node.kind {
-                NodeKind::Pipeline { .. } => !without.contains_key(&node.span),
+                NodeKind::Pipeline { .. } => !without.contains(&node.span),
                 NodeKind::Call { .. } => true,
                 kind => {
                     kind.bodies_mut().into_iter().for_each(|body| keep(body, without));
@@ -65,8 +77,8 @@ impl Skeleton {
                 }
             });
         }
-        self.module.workloads.iter_mut().for_each(|workload| keep(&mut workload.body, &self.undecided));
-        self.module
+        let without = self.within.iter().map(|(span, _)| *span).collect();
+        self.module.workloads.iter_mut().for_each(|workload| keep(&mut workload.body, &without));
     }
 }
 
@@ -104,7 +116,7 @@ pub(super) fn costs(module: &WorkloadModule, processes: &[Process]) -> Costs {
 impl Costs {
     fn block(&mut self, module: &WorkloadModule, block: &Block, called: &mut [bool]) {
         let mut slots = Vec::new();
-        each_node(block, &mut |node| match &node.kind {
+        wsp_ir::workload::each_node(block, &mut |node| match &node.kind {
             NodeKind::Send { var, .. } => slots.push(*var),
             NodeKind::Consume { arms, .. } => slots.extend(arms.iter().map(|arm| arm.var)),
             NodeKind::Call { workload, .. } if !called.is_empty() => {
@@ -116,7 +128,7 @@ impl Costs {
         let mut note = |span: Span, why: String| {
             self.unknown.get_or_insert(Undecided { span, why });
         };
-        each_node(block, &mut |node| {
+        wsp_ir::workload::each_node(block, &mut |node| {
             let by_slot = |arg: &IntExpr| named_in(arg, &slots);
             match &node.kind {
                 NodeKind::Task(task) => {
@@ -167,7 +179,7 @@ pub(super) fn pipelined(module: &WorkloadModule) -> Vec<bool> {
     let mut found: Vec<bool> = Vec::new();
     for workload in &module.workloads {
         let mut has = false;
-        each_node(&workload.body, &mut |node| {
+        wsp_ir::workload::each_node(&workload.body, &mut |node| {
             has |= match &node.kind {
                 NodeKind::Pipeline { .. } => true,
                 NodeKind::Call { workload, .. } => found.get(workload.index()) == Some(&true),
@@ -262,9 +274,8 @@ struct Reducer<'m> {
     pipelined: &'m [bool],
     /// Of the workloads so far, without tasks.
     bodies: Vec<Block>,
-    /// The first that was found of what is looked at.
-    missing: Option<Undecided>,
-    undecided: OrderedMap<Span, Undecided>,
+    undecided: Option<Undecided>,
+    within: Vec<(Span, Undecided)>,
     open: Vec<Span>,
 }
 
@@ -275,26 +286,29 @@ impl Reducer<'_> {
         for node in block {
             let kind = match &node.kind {
                 NodeKind::Pipeline { processes } => {
+                    let around = self.undecided.take();
                     let reduced = processes
                         .iter()
                         .map(|process| Process { body: self.within(&process.body), ..process.clone() });
                     let reduced = reduced.collect();
-                    if let Some(undecided) = self.missing.take() {
-                        self.undecided.insert(node.span, undecided);
+                    if let Some(undecided) = std::mem::replace(&mut self.undecided, around) {
+                        self.within.push((node.span, undecided));
                     }
                     NodeKind::Pipeline { processes: reduced }
                 }
                 NodeKind::Call { workload, args } if self.pipelined[workload.index()] => {
-                    args.iter().for_each(|arg| self.look(arg, node.span));
-                    self.repeats(node.span);
+                    if self.aside(|of| args.iter().for_each(|arg| of.look(arg, node.span))).is_some() {
+                        self.open.push(node.span);
+                    }
                     let args = (0..).map(VarId).zip(args).map(|(formal, arg)| {
                         if names(&self.bodies[workload.index()], &[formal]) { arg.clone() } else { 0.into() }
                     });
                     let args: Vec<IntExpr> = args.collect();
-                    args.iter().for_each(|arg| self.look(arg, node.span));
-                    let kind = NodeKind::Call { workload: *workload, args };
-                    self.decides(&kind);
-                    kind
+                    if let Some(found) = self.aside(|of| args.iter().for_each(|arg| of.look(arg, node.span)))
+                    {
+                        self.mark(node, &found);
+                    }
+                    NodeKind::Call { workload: *workload, args }
                 }
                 NodeKind::Call { .. } | NodeKind::Task(_) => continue,
                 kind => {
@@ -318,64 +332,52 @@ impl Reducer<'_> {
             NodeKind::Select { var, position, .. } => [*var].into_iter().chain(*position).collect(),
             // Which rounds have a pipeline may depend on it.
             NodeKind::Cond { condition, .. } if names_any(condition) => {
-                return self.decided(node, bodies);
+                self.depends(node);
+                return with_bodies(node, bodies);
             }
             _ => Vec::new(),
         };
         if !bodies.iter().any(|body| names(body, &vars)) {
-            self.look_at(node);
-            self.repeats(node.span);
+            if self.aside(|of| of.look_at(node)).is_some() {
+                self.open.push(node.span);
+            }
             return NodeKind::Combine(bodies);
         }
-        self.decided(node, bodies)
+        self.depends(node);
+        with_bodies(node, bodies)
     }
 
-    /// A statement that decides how the pipelines in it run.
-    fn decided(&mut self, node: &Node, bodies: Vec<Block>) -> NodeKind {
-        self.look_at(node);
-        let kind = with_bodies(node, bodies);
-        self.decides(&kind);
-        kind
+    /// The pipelines in a statement depend on it.
+    fn depends(&mut self, node: &Node) {
+        if let Some(found) = self.aside(|of| of.look_at(node)) {
+            self.open.push(node.span);
+            self.mark(node, &found);
+        }
     }
 
-    /// What was missing decides how often pipelines run, and on nothing else.
-    fn repeats(&mut self, span: Span) {
-        self.open.extend(self.missing.take().map(|_| span));
+    /// What has no value of what is looked at.
+    fn aside(&mut self, look: impl FnOnce(&mut Self)) -> Option<Undecided> {
+        let around = self.undecided.take();
+        look(self);
+        std::mem::replace(&mut self.undecided, around)
     }
 
-    /// What was missing decides how the pipelines in a statement run.
-    fn decides(&mut self, kind: &NodeKind) {
-        let Some(missing) = self.missing.take() else { return };
-        let undecided = &mut self.undecided;
-        let mut calls = vec![false; self.bodies.len()];
-        let mut note = |node: &Node, calls: &mut [bool]| match &node.kind {
-            NodeKind::Pipeline { .. } => {
-                undecided.entry(node.span).or_insert_with(|| missing.clone());
+    /// Notes that pipelines in a statement, those of workloads that are called included, cannot be followed.
+    fn mark(&mut self, node: &Node, found: &Undecided) {
+        let mut called = vec![false; self.module.workloads.len()];
+        let mut note = |node: &Node, called: &mut [bool]| match &node.kind {
+            NodeKind::Pipeline { .. } => self.within.push((node.span, found.clone())),
+            NodeKind::Call { workload, .. } if !called.is_empty() => {
+                let reached = self.module.reached(*workload);
+                called.iter_mut().zip(reached).for_each(|(called, reached)| *called |= reached);
             }
-            NodeKind::Call { workload, .. } => calls[workload.index()] = true,
             _ => {}
         };
-        if let NodeKind::Call { workload, .. } = kind {
-            calls[workload.index()] = true;
-        }
-        kind.bodies().into_iter().for_each(|body| each_node(body, &mut |node| note(node, &mut calls)));
-        // A call names an earlier workload.
-        for at in (0..calls.len()).rev() {
-            if calls[at] {
-                each_node(&self.bodies[at], &mut |node| note(node, &mut calls));
-            }
-        }
-    }
-
-    /// Channels whose depths are not known: their pipelines cannot be followed, and nothing is said of what such a depth would be.
-    fn depths(&mut self, workload: &mut Workload) {
-        for (at, channel) in (0u32..).map(ChannelId).zip(&mut workload.channels) {
-            self.look(&channel.depth, channel.span);
-            let Some(missing) = self.missing.take() else { continue };
-            if let Some(pipeline) = pipeline_of(&workload.body, at) {
-                self.undecided.entry(pipeline.span).or_insert(missing);
-            }
-            channel.depth = 1.into();
+        note(node, &mut called);
+        let bodies = node.kind.bodies().into_iter();
+        bodies.for_each(|body| wsp_ir::workload::each_node(body, &mut |node| note(node, &mut called)));
+        for (workload, _) in self.module.workloads.iter().zip(called).filter(|(_, called)| *called) {
+            wsp_ir::workload::each_node(&workload.body, &mut |node| note(node, &mut []));
         }
     }
 
@@ -435,7 +437,7 @@ impl Reducer<'_> {
     }
 
     fn look(&mut self, expr: &IntExpr, span: Span) {
-        let Some(missing) = self.unset.first(expr).filter(|_| self.missing.is_none()) else { return };
+        let Some(missing) = self.unset.first(expr).filter(|_| self.undecided.is_none()) else { return };
         let why = match missing {
             Missing::Param(id) => format!("`{}` has no value", self.module.params[id.index()].name),
             Missing::Table(id) => format!("table `{}` has no elements", self.module.tables[id.index()].name),
@@ -444,7 +446,7 @@ impl Reducer<'_> {
                 format!("tasks compute `{}`", self.module.tensors[tensor.index()].name)
             }
         };
-        self.missing = Some(Undecided { span, why });
+        self.undecided = Some(Undecided { span, why });
     }
 }
 
@@ -467,7 +469,7 @@ pub(super) fn names_any(expr: &IntExpr) -> bool {
 /// Whether a block names one of these variables.
 fn names(block: &Block, vars: &[VarId]) -> bool {
     let mut found = false;
-    each_node(block, &mut |node| found |= names_of(&node.kind, vars));
+    wsp_ir::workload::each_node(block, &mut |node| found |= names_of(&node.kind, vars));
     found
 }
 
@@ -486,7 +488,7 @@ fn named_in(expr: &IntExpr, vars: &[VarId]) -> bool {
 pub(super) fn transfers(kind: &NodeKind) -> bool {
     let mut found = false;
     kind.bodies().into_iter().for_each(|body| {
-        each_node(body, &mut |node| {
+        wsp_ir::workload::each_node(body, &mut |node| {
             found |= matches!(
                 node.kind,
                 NodeKind::Send { .. } | NodeKind::Consume { .. } | NodeKind::Close { .. }

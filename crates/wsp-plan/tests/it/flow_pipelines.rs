@@ -114,3 +114,47 @@ fn a_pipeline_that_is_called_counts_each_time() {
         "  a: 2 at a time, 26 in all sent, 2 at a time, 26 in all consumed, depth 1, at least 0"
     );
 }
+
+/// What has no value hides neither the deadlock of another pipeline nor its depths, and no value is made up for a depth.
+#[test]
+fn what_has_no_value_is_of_its_own_pipeline() {
+    let circle = "channel b[1]; pipeline { process p { send b as s { } send b as t { } } process q { consume b as s { consume b as t { } } } }";
+    for (sub, call) in [
+        (pipe("a", "2").replace("a[1]", "a[n - 2]"), "call sub(1);"),
+        (pipe("a", "x"), "for i in 0..n { call sub(i); }"),
+        (pipe("a", "2").replace("a[1]", "a[n - 2]"), "if n > 2 { call sub(1); }"),
+        (pipe("a", "x"), "call sub(n);"),
+    ] {
+        let source = format!(
+            "param n; kernel k(s) cost 3; workload sub(x) {{ {sub} }} workload main {{ {circle} {call} }}"
+        );
+        let found = flow_of(&source);
+        let Verdict::Deadlock(fault) = &found.verdict else { panic!("{:?} of {source}", found.verdict) };
+        assert!(fault.is_error(), "{source}");
+        assert!(found.pipelines[0].undecided.is_some(), "{source}");
+        let live = source.replace("send b as t { }", "").replace("consume b as t { }", "");
+        let found = flow_of(&live);
+        assert!(matches!(found.verdict, Verdict::Undecided(_)), "{:?} of {live}", found.verdict);
+        let told: Vec<_> = found.pipelines.iter().map(|of| (of.ends, of.channels[0].least)).collect();
+        assert_eq!(told, [(None, None), (Some(true), Some(0))], "{live}");
+    }
+    let never = flow_of(&format!("workload main {{ for i in 0..0 {{ {circle} }} }}"));
+    assert!(matches!(never.verdict, Verdict::Ends), "{:?}", never.verdict);
+}
+
+/// Each pair needs its first channel deeper, whatever the others do.
+#[test]
+fn depths_of_many_circles_are_found() {
+    let mut text = String::from("kernel k(s); workload main { ");
+    (0..60).for_each(|at| text += &format!("channel a{at}[1]; channel b{at}[1]; "));
+    text += "pipeline { ";
+    for at in 0..60 {
+        text += &format!(
+            "process p{at} {{ send a{at} as s {{ }} send b{at} as s {{ }} }} process q{at} {{ consume b{at} as s {{ }} consume a{at} as s {{ }} }} "
+        );
+    }
+    let (depths, lines) = searched(&(text + "} }"));
+    let expected: Vec<_> = (0..120).map(|at| (Some(1 - at % 2), None)).collect();
+    assert_eq!((depths.len(), lines), (120, vec![]));
+    assert_eq!(depths, [&expected[..]].concat());
+}

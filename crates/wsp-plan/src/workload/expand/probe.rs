@@ -26,7 +26,7 @@ pub(crate) struct Probe {
 pub(crate) enum End {
     /// All processes ended.
     Ended,
-    /// None can go on; sets of channels of each of which one has to be deeper, an empty one where no depth helps.
+    /// None can go on. For each circle of processes, and each that waits for one that has ended, the channels whose depth keeps one from sending.
     Deadlock { full: Vec<Vec<(WorkloadId, ChannelId)>>, diagnostic: Box<Diagnostic> },
     /// Another fault.
     Fault,
@@ -59,42 +59,44 @@ pub(crate) fn probe(module: &WorkloadModule, bindings: &Bindings, looks: &Cell<u
     Probe { counts: std::mem::take(&mut machine.turns.counts), end }
 }
 
-/// Where each process waits for one channel: the full ones of each circle of processes, and of each process that waits for one that has ended. What
-/// these wait for does not come, however deep other channels are.
-fn full(program: &CompiledModule<'_>, deadlock: &Deadlock) -> Vec<Vec<(WorkloadId, ChannelId)>> {
-    let all = &deadlock.waiting;
-    let places: OrderedMap<u32, usize> = all.iter().map(|waiting| waiting.process).zip(0..).collect();
-    let channel = |at: usize| {
-        let (transfer, _) = all[at].transfers.first()?;
-        Some(&program.channels[program.transfers[*transfer as usize].channel as usize])
-    };
-    let next = |at: usize| places.get(&channel(at)?.ends[usize::from(all[at].want.sends())]?).copied();
-    let is_full = |at: &usize| all[*at].want.sends();
-    let (mut seen, mut found) = (vec![false; all.len()], Vec::new());
-    for start in 0..all.len() {
-        let (mut path, mut to) = (Vec::new(), Some(start));
-        while let Some(at) = to.filter(|at| !seen[*at]) {
-            seen[at] = true;
-            path.push(at);
-            to = next(at);
-        }
-        let from = match to {
-            Some(at) => path.iter().position(|of| *of == at),
-            None => path.len().checked_sub(1),
-        };
-        let held =
-            from.map(|from| path[from..].iter().filter(|at| is_full(at)).filter_map(|at| channel(*at)));
-        found.extend(held.map(|held| held.map(|channel| (channel.workload, channel.id)).collect()));
-    }
-    found
-}
-
 /// A run in which each process does one thing after the other.
 pub(crate) struct Timed {
     /// When the last process is done, in cycles; none where none can go on.
     pub(crate) end: Option<u64>,
-    /// The channels in which senders waited for slots.
-    pub(crate) waited: Vec<(WorkloadId, ChannelId)>,
+    /// Lists of channels of which one each has to be deeper for an earlier end: those in which senders waited for slots.
+    pub(crate) wanted: Vec<Vec<(WorkloadId, ChannelId)>>,
+}
+
+/// The full channels of each circle of processes that wait for each other, and of each process that waits for one that has ended. Each waits for one,
+/// where every consume has one channel.
+fn full(program: &CompiledModule<'_>, deadlock: &Deadlock) -> Vec<Vec<(WorkloadId, ChannelId)>> {
+    let all = &deadlock.waiting;
+    let places: OrderedMap<u32, usize> = all.iter().map(|waiting| waiting.process).zip(0..).collect();
+    let channel = |at: usize| {
+        let (id, _) = all[at].transfers.first()?;
+        Some(&program.channels[program.transfers[*id as usize].channel as usize])
+    };
+    let next = |at: usize| {
+        let other = channel(at)?.ends[usize::from(all[at].want.sends())]?;
+        places.get(&other).copied()
+    };
+    let (mut seen, mut found) = (vec![false; all.len()], Vec::new());
+    for start in 0..all.len() {
+        let mut path = Vec::new();
+        let mut at = Some(start).filter(|at| !seen[*at]);
+        while let Some(here) = at.filter(|at| !std::mem::replace(&mut seen[*at], true)) {
+            path.push(here);
+            at = next(here);
+        }
+        let from = match at {
+            Some(at) => path.iter().position(|on_path| *on_path == at),
+            None => path.len().checked_sub(1),
+        };
+        let Some(from) = from else { continue };
+        let sends = path[from..].iter().filter(|at| all[**at].want.sends());
+        found.push(sends.filter_map(|at| channel(*at)).map(|of| (of.workload, of.id)).collect());
+    }
+    found
 }
 
 /// Runs the processes with what their tasks cost. None where a kernel has no cost, and where [`probe`] would not end.
@@ -111,14 +113,10 @@ pub(crate) fn timed(module: &WorkloadModule, bindings: &Bindings, looks: &Cell<u
     match ran {
         Ok(()) => {
             let waited = watch.waited().map(|at| of(&program.channels[at])).collect();
-            Some(Timed { end: Some(watch.end()), waited })
+            Some(Timed { end: Some(watch.end()), wanted: vec![waited] })
         }
         Err(Stop::Fault(Fault::Deadlock(deadlock))) => {
-            let sends = deadlock.waiting.iter().filter(|waiting| waiting.want.sends());
-            let transfers = sends.flat_map(|waiting| &waiting.transfers);
-            let channel = |id: u32| program.transfers[id as usize].channel as usize;
-            let waited = transfers.map(|(id, _)| of(&program.channels[channel(*id)])).collect();
-            Some(Timed { end: None, waited })
+            Some(Timed { end: None, wanted: full(&program, &deadlock) })
         }
         Err(_) => None,
     }
