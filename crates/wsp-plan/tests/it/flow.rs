@@ -474,6 +474,34 @@ fn depths_whose_search_is_given_up_are_told_of() {
     assert_eq!(found(" cost 7", 400_000), ((None, None), vec![line("at least"), line("throughput")]));
 }
 
+/// Two processes that take all that the other sends, each of which may close its own channel only behind that.
+#[test]
+fn what_feeds_each_other_for_ever_is_refused() {
+    let text = |inner: &str, p: &str, q: &str| {
+        format!(
+            "param n = 5; kernel k(); workload main {{ channel a[1]; channel b[1]; pipeline {{
+                process p {{ send a as s {{ }} consume all b as s {{ send a as t {{ k(); }} {inner} }} {p} }}
+                process q {{ consume all a as s {{ send b as t {{ }} }} {q} }} }} }}"
+        )
+    };
+    let refused = |source: &str| {
+        let (module, mut found) = wsp_ir::workload::text::parse("test.wsp", source, &mut Default::default());
+        if let Some(module) = module {
+            found.extend(
+                wsp_plan::workload::bind(&module, &[], &Default::default()).err().unwrap_or_default(),
+            );
+        }
+        let errors = found.iter().filter(|fault| fault.is_error());
+        errors.map(|fault| fault.code.0).collect::<Vec<_>>()
+    };
+    for (p, q) in [("", ""), ("close a;", "close b;"), ("close a;", ""), ("", "close b;")] {
+        assert_eq!(refused(&text("", p, q)), [789], "{p} {q}");
+    }
+    assert_eq!(refused(&text("if n > 4 { close a; }", "", "close b;")), [0u16; 0], "it may be closed within");
+    let ahead = text("", "", "close b;").replace("send a as t { k(); }", "k();");
+    assert_eq!(refused(&ahead), [0u16; 0], "a deadlock is told of as one");
+}
+
 /// It runs or not by what a launch knows, or by more: then it is refused.
 #[test]
 fn what_feeds_itself_for_ever_is_refused_where_it_may_run() {
