@@ -76,7 +76,7 @@ impl Known<'_> {
                     // One that may not run is a warning.
                     let runs = pipeline.runs.is_some_and(|runs| runs > 0);
                     diagnostic.severity = if runs { Severity::Error } else { Severity::Warning };
-                    if pipeline.runs != Some(0) && deadlock.as_ref().is_none_or(|of| runs && !of.is_error()) {
+                    if deadlock.as_ref().is_none_or(|of| runs && !of.is_error()) {
                         deadlock = Some(diagnostic);
                     }
                 }
