@@ -24,7 +24,7 @@ const MOST_KEPT: usize = 1 << 22;
 /// waits for a process that has ended, go on with other depths, nowhere smaller, only where one of their own full channels is deeper: the first of them
 /// to go on would need another that has.
 pub(super) fn depths(module: &WorkloadModule, bindings: &Bindings, looks: &Cell<u32>) -> Option<Depths> {
-    search(bindings, looks, &mut |depths| full(module, &bindings.with_depths(depths), looks))
+    search(none(bindings), looks, &mut |depths| full(module, &bindings.with_depths(depths), looks))
 }
 
 /// Depths of the smallest sum with which the last process ends as early as with channels that hold all tokens, where a process does one thing after the
@@ -38,13 +38,25 @@ pub(super) fn throughput(
     looks: &Cell<u32>,
 ) -> Option<Depths> {
     let mut all: Depths = bindings.depths().to_vec();
-    for count in counts.iter().filter(|count| count.workload == workload) {
-        let most = u32::try_from(count.sent.max(1)).ok()?;
-        all[workload.index()][count.channel.index()] = most;
+    let counts = || counts.iter().filter(|count| count.workload == workload);
+    for count in counts() {
+        all[workload.index()][count.channel.index()] = u32::try_from(count.sent.max(1)).ok()?;
     }
-    let best = timed(module, &bindings.with_depths(&all), looks)?.end.filter(|end| *end > 0)?;
-    search(bindings, looks, &mut |depths| {
-        let found = timed(module, &bindings.with_depths(depths), looks)?;
+    let run = |depths: &Depths| timed(module, &bindings.with_depths(depths), looks);
+    let best = run(&all)?.end.filter(|end| *end > 0)?;
+    // What a channel needs where all others hold all tokens, it needs in any case.
+    let mut least = none(bindings);
+    for count in counts() {
+        let (of, at) = (workload.index(), count.channel.index());
+        let most = all[of][at];
+        let found = bound(most, &mut |depth| {
+            all[of][at] = depth;
+            run(&all).map(|found| found.end == Some(best))
+        })?;
+        (all[of][at], least[of][at]) = (most, found);
+    }
+    search(least, looks, &mut |depths| {
+        let found = run(depths)?;
         Some(if found.end == Some(best) { Vec::new() } else { found.wanted })
     })
 }
@@ -58,16 +70,33 @@ fn full(module: &WorkloadModule, bindings: &Bindings, looks: &Cell<u32>) -> Opti
     }
 }
 
-/// Depths of the smallest sum of which `wanting` says that no channel has to be deeper; the first in the order of channels where several have it. It
+fn none(bindings: &Bindings) -> Depths {
+    bindings.depths().iter().map(|of| vec![0; of.len()]).collect()
+}
+
+/// The least number up to `most` that fits, as all above it do, and `most` does.
+fn bound(most: u32, fits: &mut dyn FnMut(u32) -> Option<bool>) -> Option<u32> {
+    let (mut from, mut to) = (0, 0u32);
+    while to < most && !fits(to)? {
+        (from, to) = (to + 1, to.saturating_mul(2).saturating_add(1).min(most));
+    }
+    while from < to {
+        let middle = from + (to - from) / 2;
+        (from, to) = if fits(middle)? { (from, middle) } else { (middle + 1, to) };
+    }
+    Some(to)
+}
+
+/// Depths of the smallest sum, nowhere below `first`, of which `wanting` says that no channel has to be deeper; the first in the order of channels where several have it. It
 /// tells lists of channels, of each of which one has to be, in all depths that are nowhere smaller. None where a list is empty, or they are not known.
 fn search(
-    bindings: &Bindings,
+    first: Depths,
     looks: &Cell<u32>,
     wanting: &mut dyn FnMut(&Depths) -> Option<Wanted>,
 ) -> Option<Depths> {
-    let none: Depths = bindings.depths().iter().map(|of| vec![0; of.len()]).collect();
-    let size = none.iter().map(|of| of.len() + 1).sum::<usize>();
-    let mut open = BTreeSet::from([(0u64, none)]);
+    let size = first.iter().map(|of| of.len() + 1).sum::<usize>();
+    let sum: u64 = first.iter().flatten().map(|depth| u64::from(*depth)).sum();
+    let mut open = BTreeSet::from([(sum, first)]);
     let mut seen = OrderedSet::new();
     while let Some((sum, depths)) = open.pop_first() {
         let wanted = wanting(&depths)?;

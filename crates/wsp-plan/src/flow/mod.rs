@@ -15,7 +15,7 @@ mod skeleton;
 use crate::ParamValue;
 use crate::workload::{bind, codes};
 use follow::Known;
-use rate::rate;
+use rate::rates;
 pub use skeleton::Undecided;
 use wsp_core::{ChannelId, WorkloadId};
 use wsp_diag::{Diagnostic, Span};
@@ -93,18 +93,18 @@ pub fn flow(module: &WorkloadModule, set: &[(String, ParamValue)]) -> Option<Flo
     if !skeleton::pipelined(module)[entry.index()] {
         return None;
     }
-    let skeleton = skeleton::skeleton(module, set);
+    let mut skeleton = skeleton::skeleton(module, set);
     let mut found = Flow { pipelines: pipelines(&skeleton.module, entry), verdict: Verdict::Ends };
     for pipeline in &mut found.pipelines {
         let own = skeleton.within.iter().find(|(span, _)| *span == pipeline.span);
         pipeline.undecided = own.map(|(_, undecided)| undecided.clone());
     }
+    // Of the others nothing is known, and what stands for values is none that could be at fault.
+    skeleton.leave_decided();
     let bindings = match bind(&skeleton.module, set, &OrderedMap::new()) {
         Ok(bindings) => bindings,
         Err(mut faults) => {
-            // Others may come of values that stand for those that are not known.
-            let is_whole = skeleton.within.is_empty();
-            faults.retain(|fault| fault.code == codes::CHANNEL_DEPTH || is_whole && fault.code == CHANNEL);
+            faults.retain(|fault| [codes::CHANNEL_DEPTH, CHANNEL].contains(&fault.code));
             found.verdict = Verdict::Refused(faults);
             return Some(found);
         }
@@ -154,7 +154,7 @@ fn pipelines(module: &WorkloadModule, entry: WorkloadId) -> Vec<PipelineFlow> {
             each_node(&module.workloads[at as usize].body, &mut |node| {
                 if let NodeKind::Pipeline { processes } = &node.kind {
                     let workload = WorkloadId(at);
-                    let channels = channels(module, workload, processes);
+                    let channels = channels(module, processes);
                     found.push(PipelineFlow {
                         workload,
                         span: node.span,
@@ -171,35 +171,27 @@ fn pipelines(module: &WorkloadModule, entry: WorkloadId) -> Vec<PipelineFlow> {
     found
 }
 
-fn channels(module: &WorkloadModule, workload: WorkloadId, processes: &[Process]) -> Vec<ChannelFlow> {
-    let mut users = vec![[None; 2]; module.workloads[workload.index()].channels.len()];
+fn channels(module: &WorkloadModule, processes: &[Process]) -> Vec<ChannelFlow> {
+    // At each end of a channel there is one process.
+    let mut used: OrderedMap<ChannelId, [Option<IntExpr>; 2]> = OrderedMap::new();
     for process in processes {
-        let mut note = |channel: ChannelId, end: usize| {
-            users[channel.index()][end].get_or_insert(process);
-        };
-        each_node(&process.body, &mut |node| match &node.kind {
-            NodeKind::Send { channel, .. } | NodeKind::Close { channel } => note(*channel, 0),
-            NodeKind::Consume { arms, .. } => arms.iter().for_each(|arm| note(arm.channel, 1)),
-            _ => {}
-        });
+        for ((channel, sends), rate) in rates(module, &process.body) {
+            let ends = used.entry(channel).or_insert_with(|| [Some(0.into()), Some(0.into())]);
+            // Arguments of the workload have no names here.
+            ends[usize::from(!sends)] = rate.filter(|rate| !skeleton::names_any(rate));
+        }
     }
-    let used = (0..).map(ChannelId).zip(users).filter(|(_, users)| users.iter().any(Option::is_some));
-    let of = |user: Option<&Process>, channel: ChannelId, sends: bool| {
-        let rate = user.map_or(Some(0.into()), |process| rate(module, &process.body, channel, sends));
-        // Arguments of the workload have no names here.
-        rate.filter(|rate| !skeleton::names_any(rate))
-    };
-    let flow = |(channel, [from, to]): (ChannelId, [Option<&Process>; 2])| ChannelFlow {
+    let flow = |(channel, [sends, consumes]): (_, [_; 2])| ChannelFlow {
         channel,
-        sends: of(from, channel, true),
-        consumes: of(to, channel, false),
+        sends,
+        consumes,
         counted: None,
         once: [None; 2],
         depth: None,
         least: None,
         throughput: None,
     };
-    used.map(flow).collect()
+    used.into_iter().map(flow).collect()
 }
 
 /// Whether a process sends to a channel or closes it, or consumes from it.

@@ -1,83 +1,83 @@
 //! How often processes send and consume, as expressions over parameters.
+//!
+//! A range of sums and products of parameters and numbers from 0 on has as many iterations as its end says: such parameters are sizes, of which none
+//! is below 0. Of any other range, none is more than its end is behind its begin.
 
 use wsp_core::{ChannelId, VarId};
 use wsp_ir::BinOp;
-use wsp_ir::workload::{AxisKind, Block, IntExpr, IntExprKind, Iteration, NodeKind, WorkloadModule};
+use wsp_ir::workload::{AxisKind, Block, IntExpr, IntExprKind, Iteration, Node, NodeKind, WorkloadModule};
+use wsp_ordered::OrderedMap;
 
-/// How often one run of a process sends to a channel, or consumes from it; none where this depends on more than parameters.
-pub(super) fn rate(
-    module: &WorkloadModule,
-    block: &Block,
-    channel: ChannelId,
-    sends: bool,
-) -> Option<IntExpr> {
-    let mut sum = IntExpr::from(0);
+/// Rates by channel and whether they are of what is sent to it; none where one depends on more than parameters.
+pub(super) type Rates = OrderedMap<(ChannelId, bool), Option<IntExpr>>;
+
+/// How often one run of a process sends to the channels that it sends to or closes, and consumes from those that it consumes from.
+pub(super) fn rates(module: &WorkloadModule, block: &Block) -> Rates {
+    let mut sum = Rates::new();
     for node in block {
-        let of = |body: &Block| rate(module, body, channel, sends);
-        let once = match &node.kind {
-            NodeKind::Send { channel: to, body, .. } => {
-                plus(IntExpr::from(i64::from(sends && *to == channel)), of(body)?)
-            }
-            NodeKind::Consume { arms, all } => match &arms[..] {
-                [arm] if !*all => {
-                    plus(IntExpr::from(i64::from(!sends && arm.channel == channel)), of(&arm.body)?)
-                }
-                _ => none_of(&node.kind, channel)?,
-            },
-            NodeKind::ParallelFor { var, over, body } | NodeKind::ForEach { var, over, body } => {
-                let inner = of(body)?;
-                if inner.as_const() == Some(0) {
-                    continue;
-                }
-                times(trips(module, over)?, constant_in(inner, *var)?)
-            }
-            NodeKind::Combine(blocks) | NodeKind::Sequential(blocks) => {
-                let mut all = IntExpr::from(0);
-                for block in blocks {
-                    all = plus(all, of(block)?);
-                }
-                all
-            }
-            NodeKind::Cond { then, otherwise, .. } => {
-                let (then, otherwise) = (of(then)?, of(otherwise)?);
-                if then != otherwise {
-                    return None;
-                }
-                then
-            }
-            NodeKind::Select { body, .. } | NodeKind::While { body, .. } => {
-                if of(body)?.as_const() != Some(0) {
-                    return None;
-                }
-                continue;
-            }
-            NodeKind::Task(_)
-            | NodeKind::Call { .. }
-            | NodeKind::Close { .. }
-            | NodeKind::Pipeline { .. } => {
-                continue;
-            }
-        };
-        sum = plus(sum, once);
+        let once = of_node(module, node);
+        once.into_iter().for_each(|(end, rate)| add(&mut sum, end, rate));
     }
-    Some(sum)
+    sum
 }
 
-/// The rate at a channel of a statement whose repetitions depend on turns: 0 where the channel is not in it.
-fn none_of(kind: &NodeKind, channel: ChannelId) -> Option<IntExpr> {
-    let mut used = false;
-    let mut look = |kind: &NodeKind| {
-        used |= match kind {
-            NodeKind::Send { channel: to, .. } => *to == channel,
-            NodeKind::Consume { arms, .. } => arms.iter().any(|arm| arm.channel == channel),
-            _ => false,
-        };
-    };
-    look(kind);
-    kind.bodies().into_iter().for_each(|body| {
-        wsp_ir::workload::each_node(body, &mut |node| look(&node.kind));
+fn of_node(module: &WorkloadModule, node: &Node) -> Rates {
+    let of = |body: &Block| rates(module, body);
+    match &node.kind {
+        NodeKind::Send { channel, body, .. } => {
+            let mut once = of(body);
+            add(&mut once, (*channel, true), Some(1.into()));
+            once
+        }
+        NodeKind::Close { channel } => [((*channel, true), Some(0.into()))].into_iter().collect(),
+        NodeKind::Consume { arms, all } => {
+            let mut once = Rates::new();
+            for arm in arms {
+                of(&arm.body).into_iter().for_each(|(end, rate)| add(&mut once, end, rate));
+                add(&mut once, (arm.channel, false), Some(1.into()));
+            }
+            if *all || arms.len() > 1 {
+                // How often each is taken depends on turns.
+                return each(once, |_| None);
+            }
+            once
+        }
+        NodeKind::ParallelFor { var, over, body } | NodeKind::ForEach { var, over, body } => {
+            let trips = trips(module, over);
+            each(of(body), |rate| Some(times(trips.clone()?, constant_in(rate, *var)?)))
+        }
+        NodeKind::Cond { then, otherwise, .. } => {
+            let (mut then, mut otherwise) = (of(then), of(otherwise));
+            for (end, rate) in &mut then {
+                let other = otherwise.remove(end).unwrap_or(Some(0.into()));
+                *rate = rate.take().filter(|rate| other.as_ref() == Some(rate));
+            }
+            then.into_iter().chain(each(otherwise, |_| None)).collect()
+        }
+        NodeKind::Select { body, .. } | NodeKind::While { body, .. } => each(of(body), |_| None),
+        NodeKind::Task(_) | NodeKind::Call { .. } => Rates::new(),
+        kind => {
+            let mut all = Rates::new();
+            for body in kind.bodies() {
+                of(body).into_iter().for_each(|(end, rate)| add(&mut all, end, rate));
+            }
+            all
+        }
+    }
+}
+
+fn add(sum: &mut Rates, end: (ChannelId, bool), rate: Option<IntExpr>) {
+    let before = sum.remove(&end).unwrap_or(Some(0.into()));
+    sum.insert(end, before.and_then(|before| Some(plus(before, rate?))));
+}
+
+/// Rates of what repeats those; none of it is none.
+fn each(of: Rates, mut repeated: impl FnMut(IntExpr) -> Option<IntExpr>) -> Rates {
+    let rates = of.into_iter().map(|(end, rate)| {
+        let none = rate.as_ref().and_then(IntExpr::as_const) == Some(0);
+        (end, if none { rate } else { rate.and_then(&mut repeated) })
     });
-    (!used).then(|| 0.into())
+    rates.collect()
 }
 
 /// An expression that does not depend on a variable.
@@ -103,8 +103,9 @@ fn trips(module: &WorkloadModule, over: &Iteration) -> Option<IntExpr> {
 fn between(lo: &IntExpr, hi: &IntExpr, step: Option<&IntExpr>) -> Option<IntExpr> {
     let extent = match (lo.as_const(), hi.as_const()) {
         (Some(lo), Some(hi)) => hi.saturating_sub(lo).max(0).into(),
-        (Some(0), None) => hi.clone(),
-        _ => IntExpr::joined(BinOp::Sub, hi.clone(), lo.clone()),
+        (Some(0), None) if is_size(hi) => hi.clone(),
+        (Some(0), None) => IntExpr::joined(BinOp::Max, hi.clone(), 0.into()),
+        _ => IntExpr::joined(BinOp::Max, IntExpr::joined(BinOp::Sub, hi.clone(), lo.clone()), 0.into()),
     };
     let Some(step) = step else { return Some(extent) };
     match (extent.as_const(), step.as_const()) {
@@ -113,6 +114,25 @@ fn between(lo: &IntExpr, hi: &IntExpr, step: Option<&IntExpr>) -> Option<IntExpr
         (None, Some(step)) if step > 0 => Some(IntExpr::joined(BinOp::CeilDiv, extent, step.into())),
         _ => None,
     }
+}
+
+/// Whether an expression is below 0 only where a parameter is.
+fn is_size(expr: &IntExpr) -> bool {
+    let mut sizes = true;
+    expr.each(&mut |kind| {
+        sizes &= match kind {
+            IntExprKind::Const(value) => *value >= 0,
+            IntExprKind::Param(_) => true,
+            IntExprKind::Binary(op, ..) => is_of_sizes(*op),
+            IntExprKind::Chain(_, rest) => rest.iter().all(|(op, _)| is_of_sizes(*op)),
+            _ => false,
+        };
+    });
+    sizes
+}
+
+fn is_of_sizes(op: BinOp) -> bool {
+    matches!(op, BinOp::Add | BinOp::Mul | BinOp::Div | BinOp::CeilDiv | BinOp::Min | BinOp::Max)
 }
 
 fn plus(a: IntExpr, b: IntExpr) -> IntExpr {

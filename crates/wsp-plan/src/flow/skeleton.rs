@@ -8,6 +8,7 @@ use wsp_ir::workload::{
     ArgValue, Arm, AxisKind, Block, IntExpr, IntExprKind, Iteration, Node, NodeKind, ParamSource, Process,
     WorkloadModule,
 };
+use wsp_ordered::OrderedSet;
 
 /// Why the rates of a pipeline are not known before a run.
 #[derive(Clone, PartialEq, Debug)]
@@ -61,6 +62,24 @@ pub(super) fn skeleton(module: &WorkloadModule, set: &[(String, ParamValue)]) ->
     let (within, open) = (reducer.within, reducer.open);
     unset.fill(&mut reduced);
     Skeleton { module: reduced, within, open }
+}
+
+impl Skeleton {
+    /// Takes out the pipelines that cannot be followed, and what stands around them alone.
+    pub(super) fn leave_decided(&mut self) {
+        fn keep(block: &mut Block, without: &OrderedSet<Span>) {
+            block.retain_mut(|node| match &mut node.kind {
+                NodeKind::Pipeline { .. } => !without.contains(&node.span),
+                NodeKind::Call { .. } => true,
+                kind => {
+                    kind.bodies_mut().into_iter().for_each(|body| keep(body, without));
+                    !kind.bodies().into_iter().all(Vec::is_empty)
+                }
+            });
+        }
+        let without = self.within.iter().map(|(span, _)| *span).collect();
+        self.module.workloads.iter_mut().for_each(|workload| keep(&mut workload.body, &without));
+    }
 }
 
 /// The module with the values that its reduced one has.

@@ -47,7 +47,7 @@ fn rates_are_expressions_over_parameters() {
                         parallel for i in 0..3 { parallel for j in 0..t[i] { send b as s { } } } close c; }
             process q { consume all a as s { } consume b as s { } consume all c as s { } } } }";
     let found = rates(source);
-    assert_eq!(found[0], ("ceildiv(n - 1, 4) * h + 1".to_owned(), "?".to_owned()));
+    assert_eq!(found[0], ("ceildiv(max(n - 1, 0), 4) * h + 1".to_owned(), "?".to_owned()));
     assert_eq!(found[1], ("?".to_owned(), "1".to_owned()), "the table decides");
     assert_eq!(found[2], ("0".to_owned(), "?".to_owned()));
 }
@@ -215,6 +215,73 @@ fn a_deadlock_is_a_fault_whatever_has_no_value_and_a_warning_where_it_may_not_ru
     assert_eq!(faults.iter().map(|fault| fault.code.0).collect::<Vec<_>>(), [808]);
 }
 
+/// A depth that is not known is none that a channel cannot have, wherever the pipeline stands.
+#[test]
+fn a_depth_that_is_not_known_leaves_its_pipeline_undecided() {
+    let inner =
+        "channel a[n - 2]; pipeline { process p { send a as s { } } process q { consume a as s { } } }";
+    for source in [
+        format!("param n; workload main {{ {inner} }}"),
+        format!("param n; workload sub {{ {inner} }} workload main {{ if n > 2 {{ call sub(); }} }}"),
+    ] {
+        let module = module(&source);
+        let found = flow(&module, &[]).expect("a pipeline");
+        let Verdict::Undecided(undecided) = &found.verdict else { panic!("{:?}", found.verdict) };
+        assert_eq!(
+            (&*undecided.why, undecided.span.start),
+            ("`n` has no value", source.find("a[n").unwrap() as u32)
+        );
+        assert!(found.faults().is_empty());
+        let lines = found.lines(&module, |_| 1);
+        assert!(lines[1].ends_with("depth n - 2"), "{lines:?}");
+        let known = |n| flow_of(&source, &[("n", n)]).verdict;
+        assert!(matches!(known(3), Verdict::Ends));
+        assert!(matches!(known(1), Verdict::Refused(faults) if faults[0].code.0 == 808));
+    }
+}
+
+/// What waits costs nothing: a thousand processes wait for the last of others, through which three thousand tokens go.
+#[test]
+fn processes_that_wait_take_no_transfers() {
+    let mut source = "kernel k(); workload main { channel c[4]; channel w[1000][1]; pipeline {
+        replicate i in 0..1000 process wait { consume w[i] as s { k(); } }
+        process src { parallel for t in 0..3000 { send c as s { k(); } } close c; }
+        process dst { consume all c as s { k(); }"
+        .to_owned();
+    (0..1000).for_each(|at| source += &format!(" send w[{at}] as s {{ }}"));
+    let found = flow_of(&(source + " } } }"), &[]);
+    assert!(matches!(found.verdict, Verdict::Ends), "{:?}", found.verdict);
+}
+
+/// What a channel needs for itself is found alone.
+#[test]
+fn depths_for_the_throughput_of_many_channels_are_found() {
+    let line = Line { costs: vec![vec![5; 8]; 11] };
+    let found = flow_of(&line.text(), &[]);
+    let depths: Option<Vec<u32>> = found.pipelines[0].channels.iter().map(|of| of.throughput).collect();
+    let depths = depths.unwrap_or_else(|| panic!("{:?}", found.pipelines[0].unknown));
+    assert_eq!(line.end(&depths), line.end(&[8; 10]), "{depths:?}");
+    for at in 0..depths.len() {
+        let mut less = depths.clone();
+        less[at] = less[at].saturating_sub(1);
+        assert!(less == depths || line.end(&less) > line.end(&depths), "{depths:?}");
+    }
+}
+
+/// A range that ends before it begins has no iterations, and not fewer than none.
+#[test]
+fn rates_are_what_a_run_sends_whatever_the_values_are() {
+    let source = "param n = 0; param m = 0; workload main { channel a[9]; pipeline {
+        process p { parallel for i in 0..n { send a as s { } } parallel for i in n..m { send a as s { } }
+                    parallel for i in 0..n - 1, j in 0..m - 2 { send a as s { } } parallel for i in m..n + 2 step 3 { send a as s { } } close a; }
+        process q { consume all a as s { } } } }";
+    for (n, m) in [(0, 0), (0, 7), (7, 0), (3, 5), (5, 3)] {
+        let found = flow_of(source, &[("n", n), ("m", m)]);
+        let a = &found.pipelines[0].channels[0];
+        assert_eq!(a.once[0].map(|once| once as u64), a.counted.map(|(sent, _)| sent), "n = {n}, m = {m}");
+    }
+}
+
 /// A token goes into the second channel when the first one was closed, 1,000 cycles after its only token: until then nothing waits. Computed by hand:
 /// with two slots the last of four tokens is consumed at 1420, with one at 1450.
 #[test]
@@ -267,7 +334,7 @@ fn lines_say_what_one_run_sends_and_what_all_do() {
         lines,
         [
             "pipeline in line 1 of `main`: every process ends",
-            "  a: 3 at a time, 9 in all sent, 9 consumed, depth 2, at least 0"
+            "  a: n + max(n - 5, 0) at a time, 9 in all sent, 9 consumed, depth 2, at least 0"
         ]
     );
     let called =
@@ -405,6 +472,34 @@ fn depths_whose_search_is_given_up_are_told_of() {
     assert_eq!(found(" cost 7", 150_000), ((Some(0), None), vec![line("throughput")]));
     assert_eq!(found("", 400_000), ((None, None), vec![line("at least")]));
     assert_eq!(found(" cost 7", 400_000), ((None, None), vec![line("at least"), line("throughput")]));
+}
+
+/// Two processes that take all that the other sends, each of which may close its own channel only behind that.
+#[test]
+fn what_feeds_each_other_for_ever_is_refused() {
+    let text = |inner: &str, p: &str, q: &str| {
+        format!(
+            "param n = 5; kernel k(); workload main {{ channel a[1]; channel b[1]; pipeline {{
+                process p {{ send a as s {{ }} consume all b as s {{ send a as t {{ k(); }} {inner} }} {p} }}
+                process q {{ consume all a as s {{ send b as t {{ }} }} {q} }} }} }}"
+        )
+    };
+    let refused = |source: &str| {
+        let (module, mut found) = wsp_ir::workload::text::parse("test.wsp", source, &mut Default::default());
+        if let Some(module) = module {
+            found.extend(
+                wsp_plan::workload::bind(&module, &[], &Default::default()).err().unwrap_or_default(),
+            );
+        }
+        let errors = found.iter().filter(|fault| fault.is_error());
+        errors.map(|fault| fault.code.0).collect::<Vec<_>>()
+    };
+    for (p, q) in [("", ""), ("close a;", "close b;"), ("close a;", ""), ("", "close b;")] {
+        assert_eq!(refused(&text("", p, q)), [789], "{p} {q}");
+    }
+    assert_eq!(refused(&text("if n > 4 { close a; }", "", "close b;")), [0u16; 0], "it may be closed within");
+    let ahead = text("", "", "close b;").replace("send a as t { k(); }", "k();");
+    assert_eq!(refused(&ahead), [0u16; 0], "a deadlock is told of as one");
 }
 
 /// It runs or not by what a launch knows, or by more: then it is refused.

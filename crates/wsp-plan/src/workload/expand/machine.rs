@@ -190,9 +190,9 @@ impl<'p, 'm> Machine<'p, 'm> {
                     next
                 }
                 Op::Pipeline(id) => self.enter_pipeline(id) as usize,
-                Op::Ended => self.end_process() as usize,
+                Op::Ended => self.end_process()? as usize,
                 Op::Send(id) => self.send(id, pc as u32, sink)? as usize,
-                Op::Sent(id) => self.sent(id, next as u32) as usize,
+                Op::Sent(id) => self.sent(id, next as u32)? as usize,
                 Op::Taken(id) => self.taken(id, pc as u32)? as usize,
                 Op::Consume(id) => self.consume(id, pc as u32, sink)? as usize,
                 Op::Consumed(id) => {

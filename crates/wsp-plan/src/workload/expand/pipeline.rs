@@ -1,11 +1,11 @@
 //! Pipelines of a run: processes are coroutines that take turns.
 //!
-//! A turn ends when the process has sent a token, has to wait, or ends; then the next process that has not ended goes on,
+//! A turn ends when the process has sent a token, has to wait, or ends; then the next process that can go on does so,
 //! in the order in which they are written, round and round. So the order of tasks follows from the program alone, and
 //! stages of a pipeline stay close together in it, whatever the window.
 //!
-//! A process that waits tries again on its next turn. When every process that has not ended has tried since any of them
-//! went on, none ever will.
+//! A process that waits tries again on its next turn after something was done with its channel. Where nothing was for any
+//! that has not ended, none ever goes on.
 
 use super::super::deadlock::Want;
 use super::faults::{Deadlock, Fault, Waiting};
@@ -34,9 +34,10 @@ impl Machine<'_, '_> {
             state.path.clear();
             state.indices.clear();
             state.axes.clone_from(&self.axes);
+            turns.ready[process as usize] = true;
         }
         (turns.pipeline, turns.current, turns.around) = (id, processes.start, self.path.len());
-        (turns.live, turns.stuck) = (processes.len() as u32, 0);
+        turns.live = processes.len() as u32;
         if let Some(watch) = &mut turns.watch {
             watch.enter(self.ordinal, processes.clone(), pipeline.channels.clone());
         }
@@ -44,32 +45,27 @@ impl Machine<'_, '_> {
     }
 
     /// Ends the process that runs; where to go on.
-    pub(super) fn end_process(&mut self) -> u32 {
+    pub(super) fn end_process<E>(&mut self) -> Result<u32, Stop<E>> {
         let turns = &mut self.turns;
-        turns.stuck = 0;
         turns.live -= 1;
+        turns.ready[turns.current as usize] = false;
         turns.processes[turns.current as usize].ended = true;
         if turns.live == 0 {
             if let Some(watch) = &mut turns.watch {
                 let pipeline = &self.program.pipelines[turns.pipeline as usize];
                 watch.leave(self.ordinal, pipeline.processes.clone(), pipeline.channels.clone());
             }
-            return self.program.pipelines[turns.pipeline as usize].exit;
+            return Ok(self.program.pipelines[turns.pipeline as usize].exit);
         }
         self.switch()
     }
 
-    /// Gives the turn to the next process that has not ended; where it goes on.
-    fn switch(&mut self) -> u32 {
+    /// Gives the turn to the next process that can go on; where it does.
+    fn switch<E>(&mut self) -> Result<u32, Stop<E>> {
         let turns = &mut self.turns;
-        let all = &self.program.pipelines[turns.pipeline as usize].processes;
-        let mut next = turns.current;
-        loop {
-            next = if next + 1 < all.end { next + 1 } else { all.start };
-            if next == turns.current || !turns.processes[next as usize].ended {
-                break;
-            }
-        }
+        let Some(next) = turns.next(&self.program.pipelines[turns.pipeline as usize].processes) else {
+            return Err(Stop::Fault(self.deadlock()));
+        };
         if next != turns.current {
             let before = &mut turns.processes[turns.current as usize];
             before.path.extend(self.path.drain(turns.around..));
@@ -84,7 +80,7 @@ impl Machine<'_, '_> {
                 watch.turn(self.ordinal, next);
             }
         }
-        turns.processes[next as usize].pc
+        Ok(turns.processes[next as usize].pc)
     }
 
     /// Begins a send, or lets the next process go on; where to go on.
@@ -114,7 +110,7 @@ impl Machine<'_, '_> {
     }
 
     /// Ends a send, and with it the turn; where to go on.
-    pub(super) fn sent(&mut self, id: u32, next: u32) -> u32 {
+    pub(super) fn sent<E>(&mut self, id: u32, next: u32) -> Result<u32, Stop<E>> {
         let turns = &mut self.turns;
         let channel = self.program.transfers[id as usize].channel as usize;
         turns.counts[channel].sent += 1;
@@ -125,8 +121,8 @@ impl Machine<'_, '_> {
                 watch.sent(self.ordinal, channel, tokens.begun - tokens.sent);
             }
             tokens.sent = tokens.begun;
+            turns.wake(self.program.channels[channel].ends[1]);
         }
-        turns.stuck = 0;
         turns.processes[turns.current as usize].pc = next;
         self.switch()
     }
@@ -141,7 +137,6 @@ impl Machine<'_, '_> {
         if let Some(watch) = &mut self.turns.watch {
             watch.taken(self.ordinal, channel);
         }
-        self.turns.stuck = 0;
         Ok(pc + 1)
     }
 
@@ -161,6 +156,7 @@ impl Machine<'_, '_> {
                 if let Some(watch) = &mut self.turns.watch {
                     watch.consume(self.ordinal, transfer.channel);
                 }
+                self.turns.wake(program.channels[transfer.channel as usize].ends[0]);
                 self.begin_transfer(arm, slot);
                 return Ok(transfer.body);
             }
@@ -170,7 +166,6 @@ impl Machine<'_, '_> {
         if open {
             return self.wait(pc);
         }
-        self.turns.stuck = 0;
         match closed {
             Some(closed) if !receive.all => {
                 Err(Stop::Fault(Fault::Closed { done: StatementKind::Consume, at: receive.span, by: closed }))
@@ -197,8 +192,8 @@ impl Machine<'_, '_> {
                 watch.consumed(self.ordinal, channel, tokens.taken - tokens.freed);
             }
             tokens.freed = tokens.taken;
+            turns.wake(self.program.channels[channel].ends[0]);
         }
-        turns.stuck = 0;
     }
 
     /// Closes a channel.
@@ -216,28 +211,25 @@ impl Machine<'_, '_> {
         if let Some(watch) = &mut self.turns.watch {
             watch.close(self.ordinal, close.channel);
         }
-        self.turns.stuck = 0;
+        let ends = self.program.channels[close.channel as usize].ends;
+        ends.into_iter().for_each(|end| self.turns.wake(end));
         Ok(())
     }
 
     /// Binds the slot of a send or consume.
     fn begin_transfer(&mut self, id: u32, slot: u64) {
         let transfer = &self.program.transfers[id as usize];
-        self.turns.stuck = 0;
         // Below a depth, which has 32 bits.
         self.set(transfer.register, slot as i64);
         self.refresh(transfer.level as usize);
     }
 
-    /// Lets the next process go on, and this one try the same instruction again on its next turn.
+    /// Lets the next process go on, and this one try the same instruction again when something was done with its channel.
     fn wait<E>(&mut self, pc: u32) -> Result<u32, Stop<E>> {
         let turns = &mut self.turns;
         turns.processes[turns.current as usize].pc = pc;
-        turns.stuck += 1;
-        if turns.stuck >= turns.live {
-            return Err(Stop::Fault(self.deadlock()));
-        }
-        Ok(self.switch())
+        turns.ready[turns.current as usize] = false;
+        self.switch()
     }
 
     /// Who waits for what, where none can go on. Leaves the loops around the pipeline.

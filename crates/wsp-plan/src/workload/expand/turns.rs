@@ -3,6 +3,7 @@
 use super::ChannelCount;
 use super::program::{Channel, CompiledModule};
 use super::watch::Watch;
+use std::ops::Range;
 
 /// Counts of tokens of a channel, since its pipeline began.
 #[derive(Clone, Copy, Default)]
@@ -53,8 +54,8 @@ pub(super) struct Turns<'w> {
     pub(super) around: usize,
     /// Processes that have not ended.
     pub(super) live: u32,
-    /// Turns in a row that ended where they began.
-    pub(super) stuck: u32,
+    /// Of each process whether it may go on: it waits for nothing, or something was done with what it waits for.
+    pub(super) ready: Vec<bool>,
     pub(super) processes: Vec<Suspended>,
     pub(super) channels: Vec<Tokens>,
     /// Of each channel, over all pipelines so far.
@@ -70,11 +71,28 @@ impl<'w> Turns<'w> {
             current: 0,
             around: 0,
             live: 0,
-            stuck: 0,
+            ready: vec![false; program.processes.len()],
             processes: vec![Suspended::default(); program.processes.len()],
             channels: vec![Tokens::default(); program.channels.len()],
             counts: program.channels.iter().map(count).collect(),
             watch: None,
+        }
+    }
+
+    /// The next process that may go on, round and round; the one that runs comes last.
+    pub(super) fn next(&self, all: &Range<u32>) -> Option<u32> {
+        let ready = |from: u32, to: u32| {
+            let at = self.ready[from as usize..to as usize].iter().position(|ready| *ready)?;
+            Some(from + at as u32)
+        };
+        let after = self.current + 1;
+        ready(after, all.end).or_else(|| ready(all.start, after))
+    }
+
+    /// Something was done with a channel that the process at this end may wait for.
+    pub(super) fn wake(&mut self, end: Option<u32>) {
+        if let Some(process) = end {
+            self.ready[process as usize] = !self.processes[process as usize].ended;
         }
     }
 }
