@@ -21,6 +21,8 @@ pub(crate) struct Cli {
 /// What can be measured.
 #[derive(Subcommand, Debug)]
 pub(crate) enum BenchCommand {
+    /// Designs for AIE arrays: places and ways of graphs, checks, and elements that are interpreted a second
+    Aie(BenchAieArgs),
     /// Decode attention: time, GB/s of keys and values, and the ratio to what this machine can read
     Decode(Box<BenchArgs>),
     /// Generation of tasks on AICPUs, beside a loop written by hand and a list that the host makes
@@ -33,6 +35,22 @@ pub(crate) enum BenchCommand {
     Runtime(BenchRuntimeArgs),
     /// Virtual time: simulated tasks a second, what traces take and cost
     Sim(BenchSimArgs),
+}
+
+/// `cargo xtask bench aie`.
+#[derive(Args, Debug)]
+pub(crate) struct BenchAieArgs {
+    /// Graphs that are placed [200; quick: 2]
+    #[arg(long, value_name = "N", value_parser = number::<u32>(1..=100_000))]
+    pub(crate) graphs: Option<u32>,
+
+    /// Two graphs, and one round of the rest: shows that everything runs, measures little
+    #[arg(long)]
+    pub(crate) quick: bool,
+
+    /// Write the numbers as JSON
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
 }
 
 /// `cargo xtask bench plan`.

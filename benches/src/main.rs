@@ -1,12 +1,13 @@
 //! The benchmarks: `cargo xtask bench NAME` builds and runs this program.
 //!
 //! * `decode`: how fast decode attention is, and how near to what the machine can read; other libraries beside it ([`peers`]).
-//! * `runtime`, `generate`, `isa`, `plan`, `sim`: see [`runtime`], [`generate`], [`isa`], [`plan`], [`sim`].
+//! * `aie`, `runtime`, `generate`, `isa`, `plan`, `sim`: see [`aie`], [`runtime`], [`generate`], [`isa`], [`plan`], [`sim`].
 //!
 //! Files, messages and signals are those of `wsp`, whose library this program uses.
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, reason = "a program that reads files and clocks")]
 
+mod aie;
 mod args;
 mod ceiling;
 mod commands;

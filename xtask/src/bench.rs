@@ -34,9 +34,9 @@ const OUTSIDE: usize = 1;
 /// The largest ratio that is not slower.
 const MOST: f64 = 1.05;
 /// How it is called.
-const USAGE: &str = "usage: cargo xtask bench decode | plan | runtime | generate | isa | sim [OPTION…]\n       \
+const USAGE: &str = "usage: cargo xtask bench aie | decode | plan | runtime | generate | isa | sim [OPTION…]\n       \
                      cargo xtask bench emit [--json]\n       \
-                     cargo xtask bench --against BINARY [decode | plan | runtime | generate | isa | sim …]";
+                     cargo xtask bench --against BINARY [aie | decode | plan | runtime | generate | isa | sim …]";
 
 /// A program that measures.
 struct Benchmarks {

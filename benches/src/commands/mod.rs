@@ -1,5 +1,6 @@
 //! One module per benchmark, and what is printed of it.
 
+mod aie;
 mod decode;
 mod decode_peers;
 mod generate;
@@ -17,6 +18,7 @@ use wsp_cli::commands::{Outcome, Session};
 pub(crate) fn dispatch(cli: Cli) -> Outcome {
     let mut session = Session::new(&cli.messages, Format::Text);
     let done = match cli.command {
+        BenchCommand::Aie(args) => aie::aie(&mut session, &args),
         BenchCommand::Decode(args) => decode::decode(&mut session, &args),
         BenchCommand::Generate(args) => generate::generate(&mut session, &args),
         BenchCommand::Isa(args) => isa::isa(&mut session, &args),

@@ -4,6 +4,7 @@ use crate::command::{printed, run};
 
 /// Benchmarks with their options. Each option is read by the benchmark.
 const OPTIONS: &[(&str, &str)] = &[
+    ("aie", "graphs quick json"),
     (
         "decode",
         "set schedule isa engine sets dtypes layouts threads repeats seed check clock peers install json",

@@ -8,7 +8,7 @@ mod text;
 
 use crate::codes;
 use crate::device::{Device, XDNA1, XDNA2};
-use crate::lower::{Listed, Lowered, by_process, kernels_of, lower};
+use crate::lower::{Launch, Listed, Lowered, by_process, kernels_of, lower};
 use std::sync::Arc;
 use wsp_backend::{
     Args, ArrayForm, Backend, CheckedKernels, Detail, EmitOptions, Emitted, GraphOptions, KernelsSource,
@@ -77,13 +77,16 @@ impl Backend for AieBackend {
     fn emit(&self, plan: &PlanSource, options: &EmitOptions) -> Result<Emitted, Diagnostics> {
         let target = options.target.unwrap_or(plan.target());
         let compiled = self.compiled(plan, target);
-        let mut args = options.launch.clone();
-        let forms = run::forms(&args.arrays);
-        args.arrays.extend(compiled.missing(&forms, &args.values)?);
-        // Extents follow from the arrays now.
         let module = &kernels_of(plan)?.module;
-        args.values.retain(|(name, _)| !is_extent(module, name));
-        let mut emitted = package::emit(&compiled.lowered(&args)?, target)?;
+        let mut launches = Vec::new();
+        for (name, mut args) in launches_of(module, options)? {
+            let forms = run::forms(&args.arrays);
+            args.arrays.extend(compiled.missing(&forms, &args.values)?);
+            // Extents follow from the arrays now.
+            args.values.retain(|(name, _)| !is_extent(module, name));
+            launches.push(compiled.launch(name, &args)?);
+        }
+        let mut emitted = package::emit(&compiled.design(&launches)?, target)?;
         emitted.notes.splice(0..0, heeded(plan));
         Ok(emitted)
     }
@@ -97,6 +100,25 @@ impl AieBackend {
         };
         Compiled { source: plan.clone(), by_process, target, of: self.clone() }
     }
+}
+
+/// The launches that a design is for, with what tells each from the others.
+fn launches_of(module: &Module, options: &EmitOptions) -> Result<Vec<(String, Args)>, Diagnostic> {
+    let Some((name, lengths)) = &options.lengths else {
+        return Ok(vec![(String::new(), options.launch.clone())]);
+    };
+    if is_extent(module, name) && !options.launch.arrays.is_empty() {
+        let message = format!("`{name}` is an extent of arrays that are given");
+        return Err(Diagnostic::error(codes::LOWERING, message)
+            .help("give no arrays, and extents that are the same in all launches as parameters"));
+    }
+    let launch = |length: &i64| {
+        let mut args = options.launch.clone();
+        args.values.retain(|(known, _)| known != name);
+        args.values.push((name.clone(), ParamValue::Int((*length).into())));
+        (format!("{name}={length}"), args)
+    };
+    Ok(lengths.iter().map(launch).collect())
 }
 
 /// What an array does with the schedule of a workload in another way than the schedule says, and what it does not take.
@@ -155,6 +177,16 @@ fn device(target: &Target) -> Device {
 impl Compiled {
     /// A launch as a design.
     fn lowered(&self, args: &Args) -> Result<Lowered, Diagnostics> {
+        self.design(&[self.launch(String::new(), args)?])
+    }
+
+    /// Launches as one design.
+    fn design(&self, launches: &[Launch]) -> Result<Lowered, Diagnostics> {
+        lower(&self.by_process, launches, (device(self.target), self.of.steps))
+    }
+
+    /// A launch, whose tasks are listed.
+    fn launch(&self, name: String, args: &Args) -> Result<Launch, Diagnostics> {
         let simulated = self.of.simulation.compile(&self.by_process)?;
         let options = GraphOptions {
             detail: Detail { accesses: true, ..Detail::default() },
@@ -163,13 +195,7 @@ impl Compiled {
         let graph = simulated.graph(args, &options).map_err(RunError::into_diagnostics)?;
         let table = simulated.table(args, &RunOptions::default()).map_err(RunError::into_diagnostics)?;
         let listed = Listed { graph, table };
-        lower(
-            &self.by_process,
-            &listed,
-            &run::forms(&args.arrays),
-            &args.values,
-            (device(self.target), self.of.steps),
-        )
+        Ok(Launch { name, listed, arrays: run::forms(&args.arrays), values: args.values.clone() })
     }
 
     /// Arrays of zeros that a launch takes and that are not given, where the parameters tell their extents.

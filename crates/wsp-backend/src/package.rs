@@ -25,6 +25,8 @@ pub struct EmitOptions {
     pub arrays: Vec<ArrayForm>,
     /// Where files are of one launch: its arrays, of which the forms count, and all its values.
     pub launch: Args,
+    /// Where one design is for several launches: a parameter or an extent, and the values that it has in them.
+    pub lengths: Option<(String, Vec<i64>)>,
     /// How the pages of a cache lie in them.
     pub layout: KvLayout,
     /// What generates the tasks of a package.

@@ -1,7 +1,7 @@
 //! The backends that there are.
 
 use crate::backend::Backend;
-use crate::codes::{BACKEND_EXISTS, NO_BACKEND, NO_FILES, UNKNOWN_BACKEND};
+use crate::codes::{BACKEND_EXISTS, NO_BACKEND, NO_FILES, OPTION_OF_OTHERS, UNKNOWN_BACKEND};
 use crate::package::{CheckedKernels, EmitOptions, Emitted, KernelsSource};
 use std::fmt;
 use std::sync::Arc;
@@ -139,6 +139,12 @@ impl Registry {
     /// None does, or it cannot write all of the plan.
     pub fn emit(&self, plan: &PlanSource, options: &EmitOptions) -> Result<Emitted, Diagnostics> {
         let target = options.target.unwrap_or_else(|| plan.target());
+        if options.lengths.is_some() && !self.emits_one_launch(target) {
+            let message = format!("option `lengths` has no meaning on target `{}`", target.name);
+            return Err(Diagnostic::error(OPTION_OF_OTHERS, message)
+                .help("leave it out: a package for this target takes launches of all lengths")
+                .into());
+        }
         match self.that_emits(target) {
             Some(backend) => backend.emit(plan, options),
             None => Err(self.no_files(target).into()),

@@ -42,6 +42,7 @@ pub(super) const KINDS: [Kind; 6] = [
     // The first passes over a unit ask the system for memory; the median of four is of passes that have it.
     table("isa", &["--no-peers", "--rounds", "4"]),
     table("sim", &["--rounds", "3"]),
+    table("aie", &["--graphs", "40"]),
 ];
 
 /// A benchmark that writes rows of one measurement each.

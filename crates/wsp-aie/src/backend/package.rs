@@ -3,7 +3,7 @@
 //! | file | what it is |
 //! |---|---|
 //! | `design.mlir` | the design, with operations of `aie` and `aiex` in their generic spelling |
-//! | `manifest.json` | what it was made from, and the arrays of its sequence |
+//! | `manifest.json` | what it was made from, and the arrays of its sequences |
 
 use super::text;
 use crate::lower::Lowered;
@@ -36,18 +36,22 @@ fn manifest(lowered: &Lowered, target: &Target, text: &str) -> String {
     let _ = writeln!(out, "  \"target\": \"{}\",", target.name);
     let _ = writeln!(out, "  \"device\": \"{}\",", lowered.design.device.name);
     let _ = writeln!(out, "  \"made_by\": \"pto-wsp {}\",", env!("CARGO_PKG_VERSION"));
-    let _ = writeln!(out, "  \"arrays\": [");
-    for (at, array) in lowered.arrays.iter().enumerate() {
-        let comma = if at + 1 < lowered.arrays.len() { "," } else { "" };
-        let _ = writeln!(
-            out,
-            "    {{\"name\": \"{}\", \"type\": \"{}\", \"shape\": {:?}, \"read\": {}, \"written\": {}}}{comma}",
-            array.name,
-            array.dtype.name(),
-            array.shape,
-            array.read,
-            array.written
-        );
+    let _ = writeln!(out, "  \"sequences\": [");
+    for (at, launch) in lowered.launches.iter().enumerate() {
+        let _ = writeln!(out, "    {{\"name\": \"{}\", \"arrays\": [", launch.sequence);
+        for (at, array) in launch.arrays.iter().enumerate() {
+            let comma = if at + 1 < launch.arrays.len() { "," } else { "" };
+            let _ = writeln!(
+                out,
+                "      {{\"name\": \"{}\", \"type\": \"{}\", \"shape\": {:?}, \"read\": {}, \"written\": {}}}{comma}",
+                array.name,
+                array.dtype.name(),
+                array.shape,
+                array.read,
+                array.written
+            );
+        }
+        let _ = writeln!(out, "    ]}}{}", if at + 1 < lowered.launches.len() { "," } else { "" });
     }
     let _ = writeln!(out, "  ],\n  \"files\": {{");
     let _ = writeln!(out, "    \"{DESIGN}\": \"{}\"\n  }},", ContentKey::of(text.as_bytes()));

@@ -4,8 +4,8 @@ use super::Compiled;
 use super::text::{checked, placeless, text};
 use crate::codes;
 use crate::design::Design;
-use crate::lower::{HostArray, Lowered};
-use crate::run::{Allocation, Arg, Counts, Failure, Machine};
+use crate::lower::{HostArray, Launched, Lowered};
+use crate::run::{Arg, Counts, Failure, run_both};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use wsp_backend::codes::OPTION_OF_OTHERS;
@@ -55,7 +55,7 @@ impl Program for Compiled {
     fn explain(&self, args: &Args, options: &RunOptions) -> Result<Explanation, RunError> {
         self.refuse(options, args)?;
         let lowered = self.lowered(args).map_err(RunError::Refused)?;
-        let mut explained = Explanation::new(lowered.tasks.clone());
+        let mut explained = Explanation::new(lowered.launches[0].tasks.clone());
         explained.implementation = told(&lowered);
         Ok(explained)
     }
@@ -118,6 +118,11 @@ impl Ready {
         Ok(Ready { program, lowered, design, notes, args, options, compile, outcome: None })
     }
 
+    /// The launch, the only one of the design.
+    fn launched(&self) -> &Launched {
+        &self.lowered.launches[0]
+    }
+
     /// The arrays of the sequence: those that are given, and zeros.
     fn given(&self) -> Result<Vec<Arg>, Diagnostic> {
         let of = |array: &HostArray| match self.args.arrays.get(&array.name) {
@@ -138,7 +143,7 @@ impl Ready {
                 Ok(Arg::Array(vec![0; bytes]))
             }
         };
-        self.lowered.arrays.iter().map(of).collect()
+        self.launched().arrays.iter().map(of).collect()
     }
 
     /// What tasks leave of an array that they write.
@@ -154,9 +159,14 @@ impl Ready {
         })
     }
 
-    fn ran(&self, counts: Counts, given: Vec<Arg>, run: Duration) -> Result<Outcome, Diagnostic> {
+    fn ran(
+        &self,
+        (counts, extra): (Counts, Vec<Diagnostic>),
+        given: Vec<Arg>,
+        run: Duration,
+    ) -> Result<Outcome, Diagnostic> {
         let mut outputs = Arrays::new();
-        for (array, arg) in self.lowered.arrays.iter().zip(given).filter(|(array, _)| array.written) {
+        for (array, arg) in self.launched().arrays.iter().zip(given).filter(|(array, _)| array.written) {
             let Arg::Array(bytes) = arg else { continue };
             let no_memory = |fault: wsp_memory::ArrayError| {
                 Diagnostic::error(codes::LAUNCH, format!("there is no memory for `{}`", array.name))
@@ -170,13 +180,15 @@ impl Ready {
         (stats.compile, stats.run, stats.streams, stats.executors) = (self.compile, run, 1, 1);
         let kernel =
             |(name, tasks): &(String, u64)| KernelStats { name: name.clone(), tasks: *tasks, busy_ns: 0 };
-        stats.kernels = self.lowered.tasks.iter().map(kernel).collect();
+        stats.kernels = self.launched().tasks.iter().map(kernel).collect();
         stats.tasks = stats.kernels.iter().map(|kernel| kernel.tasks).sum();
         let mut outcome = Outcome::new(outputs, stats);
-        outcome.notes.clone_from(&self.notes);
+        // The checker finds the same where it need not follow data.
+        let extra = extra.into_iter().map(placeless).filter(|found| !self.notes.contains(found));
+        outcome.notes = self.notes.iter().cloned().chain(extra).collect();
         if self.options.recording != Recording::Off {
             outcome.unwritten =
-                self.lowered.arrays.iter().filter_map(|array| self.unwritten(array)).collect();
+                self.launched().arrays.iter().filter_map(|array| self.unwritten(array)).collect();
         }
         if matches!(self.program.source, PlanSource::Workload(_)) {
             outcome.workload.bodies = Some(Bodies::Library);
@@ -202,13 +214,12 @@ impl Prepared for Ready {
         let mut given = self.given().map_err(|fault| RunError::Refused(fault.into()))?;
         let begun = clock();
         let failed = |fault: Diagnostic| RunError::Failed(placeless(fault).into());
-        let mut machine = Machine::new(&self.design, Allocation::Lowered).map_err(failed)?;
-        let counts =
-            machine.launch(None, &mut given, &mut |_, _| false).map_err(|failure| match failure {
+        let (counts, extra) =
+            run_both(&self.design, None, &mut given, &mut |_, _| false).map_err(|failure| match failure {
                 Failure::Fault(fault) => failed(fault),
                 Failure::Deadlock(stuck) => RunError::Stuck(placeless(stuck.diagnostic()).into()),
             })?;
-        let outcome = self.ran(counts, given, begun.elapsed());
+        let outcome = self.ran((counts, extra), given, begun.elapsed());
         self.outcome = Some(outcome.map_err(|fault| RunError::Failed(fault.into()))?);
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use super::Findings;
 use crate::codes;
-use crate::design::{Design, Fifo, Length, Move, Sequence, Step, TileDma, steps};
+use crate::design::{Design, Fifo, Length, Move, Parameter, Sequence, Step, TileDma, steps};
 use crate::device::{Direction, ITERATIONS, TileKind};
 use crate::mlir::{Attr, Dim, Op, Value};
 use wsp_diag::Span;
@@ -127,8 +127,27 @@ fn check_steps(design: &Design, sequence: &Sequence, steps: &[Step], findings: &
                 }
                 open.used.clear();
             }
+            Step::Parameter(word) => check_word(design, word, findings),
             Step::Start(..) | Step::Free(..) | Step::Compute(_) => {}
         }
+    }
+}
+
+/// A word that the host writes is one of a buffer of words on a compute tile.
+fn check_word(design: &Design, word: &Parameter, findings: &mut Findings) {
+    let Some(buffer) = design.buffers.iter().find(|buffer| buffer.name.as_ref() == Some(&word.buffer)) else {
+        let message = format!("no buffer is `@{}`", word.buffer);
+        findings.add(codes::SYMBOL, word.span, message);
+        return;
+    };
+    let ty = design.module.ty(buffer.value);
+    let words = ty.elements().filter(|_| ty.element_bytes() == Some(4) && buffer.tile.row >= 2).unwrap_or(0);
+    if word.index >= words {
+        let message = format!(
+            "word {} of `@{}` is written, which has {words} words of 4 bytes that a core reads",
+            word.index, word.buffer
+        );
+        findings.add(codes::TRANSFER, word.span, message);
     }
 }
 

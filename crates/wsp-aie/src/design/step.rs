@@ -46,6 +46,19 @@ pub struct Move {
     pub span: Span,
 }
 
+/// A number that a core of a design reads: a word of a buffer of its tile.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Parameter {
+    /// The buffer, by name.
+    pub buffer: String,
+    /// Which word, of 4 bytes.
+    pub index: u64,
+    /// What it becomes.
+    pub value: Length,
+    /// Where it is written.
+    pub span: Span,
+}
+
 /// A step of a runtime sequence.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Step {
@@ -59,6 +72,8 @@ pub enum Step {
     Free(Value, Span),
     /// The sequence waits for the transfers of a fifo or channel.
     Wait(String, Span),
+    /// A word of a buffer of a core is written.
+    Parameter(Parameter),
     /// A number is made.
     Compute(Op),
 }
@@ -104,9 +119,23 @@ fn step(op: &Op, known: &Known) -> Result<Step, Diagnostic> {
         ("aiex.dma_start_task", Some(task)) => Ok(Step::Start(task, op.span)),
         ("aiex.dma_await_task", Some(task)) => Ok(Step::Await(task, op.span)),
         ("aiex.dma_free_task", Some(task)) => Ok(Step::Free(task, op.span)),
+        ("aiex.npu.rtp_write", value) => parameter(op, value, known).map(Step::Parameter),
         (name, _) if name.starts_with("arith.") => Ok(Step::Compute(op.clone())),
         _ => fault(op, "has no place in a runtime sequence"),
     }
+}
+
+fn parameter(op: &Op, value: Option<Value>, known: &Known) -> Result<Parameter, Diagnostic> {
+    only(op, &["buffer", "index", "value"])?;
+    let Some(buffer) = op.find_name("buffer") else { return fault(op, "has no `buffer`") };
+    let index = op.find_int("index").and_then(|index| u64::try_from(index).ok());
+    let Some(index) = index else { return fault(op, "has an `index`, from 0 on") };
+    let value = match (value, op.find_int("value")) {
+        (Some(value), None) => known.get(&value).map_or(Length::Of(value), |known| Length::Fixed(*known)),
+        (None, Some(value)) => Length::Fixed(value),
+        _ => return fault(op, "has a `value`, or an operand"),
+    };
+    Ok(Parameter { buffer: buffer.to_owned(), index, value, span: op.span })
 }
 
 /// The offsets, sizes and strides of a transfer, four of each.

@@ -2,7 +2,8 @@
 
 use super::{Body, unused};
 use crate::check::size;
-use crate::mlir::{Attr, Op, Type, Value};
+use crate::mlir::{Attr, Module, Op, Type, Value};
+use crate::run::{self, of_integers};
 use wsp_ir::Const;
 use wsp_ordered::OrderedMap;
 
@@ -16,12 +17,13 @@ struct Known {
 }
 
 impl Body {
-    /// The body for these values of its [numbers](Body::numbers), of which it then takes none. Bodies of two tasks that differ in nothing else are equal.
-    pub fn folded(&self, numbers: &[Const]) -> Body {
+    /// The body for these values of its [numbers](Body::numbers); it then takes those that are none. Bodies of two tasks that differ in nothing else are equal.
+    pub fn folded(&self, numbers: &[Option<Const>]) -> Body {
         let mut known = Known::default();
         let first = self.operands.len();
         let mut ops = Vec::new();
         for ((arg, number), (_, ty)) in self.args[first..].iter().zip(numbers).zip(&self.numbers) {
+            let Some(number) = number else { continue };
             let attr = match number {
                 Const::Float(number) => Attr::Float(*number, ty.clone()),
                 Const::Int(number) if ty.is_float() => Attr::Float(*number as f64, ty.clone()),
@@ -35,9 +37,24 @@ impl Body {
         unused::remove(&mut ops);
         let mut program = 0;
         ops.iter().for_each(|op| op.walk(&mut |op| program += size(&self.module, op)));
-        let (before, rest) = self.args.split_at(first);
-        let args = [before, &rest[self.numbers.len()..]].concat();
-        Body { numbers: Vec::new(), program, args, ops, ..self.clone() }
+        let is_left = |at: usize| numbers.get(at).is_none_or(Option::is_none);
+        let left = self.numbers.iter().enumerate().filter(|(at, _)| is_left(*at));
+        let last = first + self.numbers.len();
+        let is_taken = |at: &usize| *at < first || *at >= last || is_left(at - first);
+        let args: Vec<Value> = (0..self.args.len()).filter(is_taken).map(|at| self.args[at]).collect();
+        let numbers = left.map(|(_, number)| number.clone()).collect();
+        Body { numbers, program, args, ops, ..self.clone() }.renumbered()
+    }
+
+    /// It with values of its own alone, numbered in their order: what two bodies do is then the same where they are equal.
+    fn renumbered(self) -> Body {
+        let mut module = Module::default();
+        let name = |at: usize| format!("v{at}");
+        let types: Vec<Type> = self.types().cloned().collect();
+        let args: Vec<Value> =
+            types.into_iter().enumerate().map(|(at, ty)| module.value(name(at), ty)).collect();
+        let ops = self.inline(&mut module, &args);
+        Body { module, args, ops, ..self }
     }
 
     fn fold(&self, ops: &[Op], known: &mut Known) -> Vec<Op> {
@@ -87,35 +104,7 @@ impl Body {
         let given: Option<Vec<i64>> = op.operands.iter().map(|value| ints.get(value).copied()).collect();
         let given = given?;
         let from = self.module.ty(*op.operands.first()?);
-        let plain = |value: i64| bits(value, from);
         let value = match (op.name.as_str(), given.as_slice()) {
-            ("arith.addi", [a, b]) => a.wrapping_add(*b),
-            ("arith.subi", [a, b]) => a.wrapping_sub(*b),
-            ("arith.muli", [a, b]) => a.wrapping_mul(*b),
-            ("arith.andi", [a, b]) => a & b,
-            ("arith.ori", [a, b]) => a | b,
-            ("arith.xori", [a, b]) => a ^ b,
-            ("arith.minsi", [a, b]) => *a.min(b),
-            ("arith.maxsi", [a, b]) => *a.max(b),
-            ("arith.minui", [a, b]) => {
-                if plain(*a) < plain(*b) {
-                    *a
-                } else {
-                    *b
-                }
-            }
-            ("arith.maxui", [a, b]) => {
-                if plain(*a) > plain(*b) {
-                    *a
-                } else {
-                    *b
-                }
-            }
-            ("arith.divsi", [a, b]) => a.checked_div(*b)?,
-            ("arith.remsi", [a, b]) => a.checked_rem(*b)?,
-            ("arith.divui", [a, b]) => plain(*a).checked_div(plain(*b))? as i64,
-            ("arith.remui", [a, b]) => plain(*a).checked_rem(plain(*b))? as i64,
-            ("arith.ceildivsi", [a, b]) if *b > 0 => a.checked_add(b - 1)?.div_euclid(*b),
             ("arith.select", [condition, a, b]) => {
                 if *condition != 0 {
                     *a
@@ -124,21 +113,11 @@ impl Body {
                 }
             }
             ("arith.index_cast" | "arith.extsi" | "arith.trunci", [a]) => *a,
-            ("arith.extui", [a]) => plain(*a) as i64,
-            ("arith.cmpi", [a, b]) => i64::from(compare(op.find_int("predicate")?, (*a, *b), &plain)?),
-            _ => return None,
+            ("arith.extui", [a]) => bits(*a, from),
+            (_, given) => of_integers(op, width(from), given)?,
         };
         Some(wrap(value, to))
     }
-}
-
-/// A comparison, by its number in the text.
-fn compare(predicate: i64, (a, b): (i64, i64), plain: &dyn Fn(i64) -> u64) -> Option<bool> {
-    let (x, y) = (plain(a), plain(b));
-    Some(
-        [a == b, a != b, a < b, a <= b, a > b, a >= b, x < y, x <= y, x > y, x >= y]
-            [usize::try_from(predicate).ok().filter(|at| *at < 10)?],
-    )
 }
 
 fn width(ty: &Type) -> u32 {
@@ -147,11 +126,10 @@ fn width(ty: &Type) -> u32 {
 
 /// An integer as its type holds it; of one bit 0 or 1.
 fn wrap(value: i64, ty: &Type) -> i64 {
-    let unused = 64 - width(ty);
-    if unused == 63 { value & 1 } else { value << unused >> unused }
+    run::wrap(value, width(ty)) as i64
 }
 
 /// An integer without its sign.
-fn bits(value: i64, ty: &Type) -> u64 {
-    value as u64 & (u64::MAX >> (64 - width(ty)))
+fn bits(value: i64, ty: &Type) -> i64 {
+    (value as u64 & (u64::MAX >> (64 - width(ty)))) as i64
 }

@@ -14,6 +14,13 @@ pub(crate) struct Assigned {
     pub(crate) tiles: Vec<Option<u32>>,
 }
 
+impl Assigned {
+    /// Whether the cores are the same.
+    pub(crate) fn is_like(&self, other: &Assigned) -> bool {
+        self.names == other.names && self.tiles == other.tiles
+    }
+}
+
 /// Ways to deal the tasks to cores, the one with the most cores first.
 pub(crate) fn ways(trace: &Trace, cores: usize) -> Vec<Assigned> {
     if trace.grid.is_some() {

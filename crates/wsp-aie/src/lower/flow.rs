@@ -41,6 +41,8 @@ pub(crate) struct Stream {
     pub(crate) first: Vec<usize>,
     /// Objects in memory.
     pub(crate) depth: u32,
+    /// Objects that a core holds at once, fewer than which there cannot be.
+    pub(crate) held: u32,
 }
 
 /// An end of a stream at a core.
@@ -62,7 +64,7 @@ pub(crate) enum Source {
 }
 
 /// A buffer of a core.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Local {
     pub(crate) tensor: usize,
     pub(crate) len: Vec<u64>,
@@ -208,7 +210,7 @@ impl Builder<'_> {
             let stream = same.unwrap_or_else(|| {
                 let (from, to) = (End::Host, Vec::new());
                 let (of, first) = (Vec::new(), first.clone());
-                self.flows.streams.push(Stream { tensor, from, to, boxes, of, first, depth: 0 });
+                self.flows.streams.push(Stream { tensor, from, to, boxes, of, first, depth: 0, held: 0 });
                 self.flows.streams.len() - 1
             });
             if same.is_none() {
@@ -263,6 +265,7 @@ impl Builder<'_> {
         let is_of_host = of.from == End::Host || of.to.contains(&End::Host);
         let deep = if is_of_host || flying > DEEP { held + 1 } else { held.max(flying) };
         of.depth = deep.min(of.boxes.len().max(held)) as u32;
+        of.held = held as u32;
     }
 
     /// A tensor that tasks write.
@@ -400,6 +403,7 @@ impl Builder<'_> {
             of: Vec::new(),
             first,
             depth: 0,
+            held: 0,
         });
         for end in [from].into_iter().chain(to) {
             let End::Core(core) = end else { continue };

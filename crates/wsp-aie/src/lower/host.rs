@@ -16,7 +16,7 @@ const TRANSFERS: usize = 1 << 14;
 const SHORT: u64 = 8;
 
 /// A fifo that meets the memory of the host.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct HostEnd {
     /// The streams that it carries: several by way of a memory tile.
     pub(crate) streams: Vec<usize>,
@@ -272,6 +272,14 @@ pub(crate) fn sequence(trace: &Trace, flows: &Flows, fed: &[Fed<'_>]) -> Result<
         ops.push(wait(fed[*of].name));
     }
     Ok(ops)
+}
+
+/// A word that a core reads.
+pub(crate) fn parameter(buffer: &str, index: i64, value: i64) -> Op {
+    Op::new("aiex.npu.rtp_write")
+        .attr("buffer", Attr::Symbol(buffer.to_owned()))
+        .attr("index", Attr::Int(index, Type::Unsigned(32)))
+        .attr("value", Attr::Int(value, Type::Int(32)))
 }
 
 fn wait(fifo: &str) -> Op {

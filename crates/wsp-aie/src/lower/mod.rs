@@ -3,14 +3,16 @@
 //! 1. `trace`: the tasks of a launch with the boxes that they read and write, by the [bodies](crate::kernel) of their kernels.
 //! 2. `assign`: cores for tasks: one for each process of a pipeline, or as many as groups of tasks without data between them can be dealt to.
 //! 3. `flow`: boxes that pass between cores and the host become objects of fifos, all others buffers.
-//! 4. `program`: what a core runs, as loops.
+//! 4. `program`: what a core runs, in all launches that a design is for; `lines`: as loops, with numbers that the host writes; `emit`: as operations.
 //! 5. `host`: fifos at the host, by way of memory tiles where shim tiles have too few channels, and the sequence of transfers.
 //! 6. `array`: tiles and ways of streams.
 
 mod array;
 mod assign;
+mod emit;
 mod flow;
 mod host;
+mod lines;
 mod processes;
 mod program;
 mod share;
@@ -26,9 +28,11 @@ use crate::codes;
 use crate::design::{Design, Fifo, Link, Sequence};
 use crate::device::{Device, Tile};
 use crate::mlir::{Type, Value};
+use assign::Assigned;
+use emit::{Emitter, words_of};
 use flow::{End, Flows};
 use host::{Fed, HostEnd};
-use program::{Bodies, Emitter, Program};
+use program::{Bodies, Program};
 use trace::Trace;
 use wsp_backend::ArrayForm;
 use wsp_core::DType;
@@ -84,6 +88,30 @@ pub struct HostArray {
     pub unwritten: Option<(u64, Vec<u64>)>,
 }
 
+/// A launch that a design is for.
+#[derive(Debug)]
+pub struct Launch {
+    /// What tells it from others, as words behind the name of its sequence; empty for the only one.
+    pub name: String,
+    /// Its tasks.
+    pub listed: Listed,
+    /// Its arrays.
+    pub arrays: Vec<ArrayForm>,
+    /// Values of parameters.
+    pub values: Vec<(String, ParamValue)>,
+}
+
+/// The sequence of a launch.
+#[derive(Clone, Debug)]
+pub struct Launched {
+    /// Its name.
+    pub sequence: String,
+    /// Its arrays, in order.
+    pub arrays: Vec<HostArray>,
+    /// Tasks by kernel.
+    pub tasks: Vec<(String, u64)>,
+}
+
 /// A program as a design.
 #[derive(Clone, Debug)]
 pub struct Lowered {
@@ -91,13 +119,13 @@ pub struct Lowered {
     pub design: Design,
     /// Where its parts are.
     pub placed: Placed,
-    /// The arrays of its sequence, in order.
-    pub arrays: Vec<HostArray>,
-    /// Tasks by kernel.
-    pub tasks: Vec<(String, u64)>,
+    /// Its sequences.
+    pub launches: Vec<Launched>,
 }
 
-/// A launch of a program as a design for an array.
+/// Launches of a program as one design for an array, with a sequence for each.
+///
+/// What cores do is the same in all of them but for how often they repeat it and how large the last of equal tiles is: these are words of a buffer, which a sequence writes.
 ///
 /// Parts are placed with so many steps each ([`place::STEPS`](crate::place::STEPS)).
 ///
@@ -105,19 +133,26 @@ pub struct Lowered {
 /// What of the program has no form on an array, with what to write; more than an array has.
 pub fn lower(
     source: &PlanSource,
-    listed: &Listed,
-    arrays: &[ArrayForm],
-    values: &[(String, ParamValue)],
+    launches: &[Launch],
     (device, steps): (Device, u32),
 ) -> Result<Lowered, Diagnostics> {
-    let trace = Trace::new(source, listed, arrays, values)?;
+    let traces = launches
+        .iter()
+        .map(|of| Trace::new(source, &of.listed, &of.arrays, &of.values))
+        .collect::<Result<Vec<Trace>, _>>()?;
     let cores = device.tiles().filter(|tile| tile.row >= 2).count();
+    let mut all: Vec<Vec<Assigned>> = traces.iter().map(|trace| assign::ways(trace, cores)).collect();
+    let ways = std::mem::take(&mut all[0]);
     let (mut first, mut tried) = (None, 0);
-    for assigned in assign::ways(&trace, cores) {
-        let made = Draft::new(&trace, &assigned, &device);
+    for way in ways {
+        // What is to be one design has the same cores in each launch.
+        let same = |ways: &Vec<Assigned>| ways.iter().find(|of| of.is_like(&way)).cloned();
+        let Some(others) = all[1..].iter().map(same).collect::<Option<Vec<Assigned>>>() else { continue };
+        let assigned = std::iter::once(way.clone()).chain(others);
+        let made = Draft::new(launches, traces.iter().zip(assigned).collect(), &device);
         // A placement takes up to a second; what is counted takes no time.
         tried += usize::from(made.is_ok());
-        match made.and_then(|draft| draft.design(&trace, (device, steps))) {
+        match made.and_then(|draft| draft.in_memory((device, steps))) {
             Ok(lowered) => return Ok(lowered),
             Err(fault) => {
                 first.get_or_insert(fault);
@@ -127,39 +162,99 @@ pub fn lower(
             break;
         }
     }
-    Err(first.unwrap_or_else(|| refused("the launch has no task".to_owned())).into())
+    Err(first
+        .unwrap_or_else(|| {
+            refused("the tasks of these launches can not be dealt to as many cores in each".to_owned())
+                .help("emit a design for each of them, or give lengths that are multiples of a larger one")
+        })
+        .into())
+}
+
+/// One launch of a design.
+struct Part<'a> {
+    trace: &'a Trace,
+    assigned: Assigned,
+    flows: Flows,
 }
 
 /// Tasks on cores, and what flows.
 struct Draft<'a> {
-    assigned: &'a assign::Assigned,
-    flows: Flows,
+    launches: &'a [Launch],
+    parts: Vec<Part<'a>>,
     programs: Vec<Program>,
     bodies: Bodies,
     ends: Vec<HostEnd>,
 }
 
 impl<'a> Draft<'a> {
-    fn new(trace: &Trace, assigned: &'a assign::Assigned, device: &Device) -> Result<Draft<'a>, Diagnostic> {
-        let flows = flow::flows(trace, assigned)?;
-        let ends = host::ends(&flows, device)?;
-        let (mut bodies, mut programs) = (Bodies::default(), Vec::new());
-        for core in 0..assigned.names.len() {
-            programs.push(Program::new(trace, &assigned.core_of, &flows, (core, &mut bodies))?);
+    fn new(
+        launches: &'a [Launch],
+        given: Vec<(&'a Trace, Assigned)>,
+        device: &Device,
+    ) -> Result<Draft<'a>, Diagnostic> {
+        let mut parts = Vec::new();
+        let mut ends: Vec<HostEnd> = Vec::new();
+        for (trace, assigned) in given {
+            let flows = flow::flows(trace, &assigned)?;
+            let own = host::ends(&flows, device)?;
+            let part = Part { trace, assigned, flows };
+            let at = parts.len();
+            match parts.first_mut() {
+                None => ends = own,
+                Some(first) => part.joins(first, own == ends, &launches[at].name)?,
+            }
+            parts.push(part);
         }
-        Ok(Draft { assigned, flows, programs, bodies, ends })
+        let (mut bodies, mut programs) = (Bodies::default(), Vec::new());
+        for core in 0..parts[0].assigned.names.len() {
+            programs.push(Program::new(&parts, (core, &mut bodies))?);
+        }
+        Ok(Draft { launches, parts, programs, bodies, ends })
     }
 
-    fn design(&self, trace: &Trace, (device, steps): (Device, u32)) -> Result<Lowered, Diagnostic> {
-        let placed = array::place(trace, self.assigned, &self.flows, &self.ends, (device, steps))?;
+    /// A design, where tiles have too little memory with fifos that are only as deep as they must be.
+    fn in_memory(mut self, within: (Device, u32)) -> Result<Lowered, Diagnostic> {
+        let fault = match self.design(within) {
+            Err(fault) if fault.code == codes::CAPACITY => fault,
+            done => return done,
+        };
+        let streams = &mut self.parts[0].flows.streams;
+        let is_deeper = streams.iter().any(|of| of.depth > of.held);
+        streams.iter_mut().for_each(|of| of.depth = of.held);
+        if is_deeper { self.design(within).map_err(|_| fault) } else { Err(fault) }
+    }
+
+    fn design(&self, (device, steps): (Device, u32)) -> Result<Lowered, Diagnostic> {
+        let Part { trace, assigned, flows } = &self.parts[0];
+        let placed = array::place(trace, assigned, flows, &self.ends, (device, steps))?;
         let mut design = Design::new("main", device);
-        let fifos = self.fifos(trace, &placed, &mut design);
-        let (values, arrays) = self.arrays(trace, &mut design);
+        let fifos = self.fifos(&placed, &mut design);
         for (core, program) in self.programs.iter().enumerate() {
-            let (flows, bodies, fifos) = (&self.flows, &self.bodies, &fifos.at_core);
+            let (bodies, fifos) = (&self.bodies, &fifos.at_core);
             let mut emitter = Emitter { trace, flows, bodies, design: &mut design, fifos };
-            emitter.core(program, placed.cores[core], &self.assigned.names[core]);
+            emitter.core(program, placed.cores[core], &assigned.names[core]);
         }
+        let mut launches = Vec::new();
+        for at in 0..self.parts.len() {
+            launches.push(self.sequence(at, (&placed, &fifos), &mut design)?);
+        }
+        array::route(&design)?;
+        Ok(Lowered { design, placed, launches })
+    }
+
+    /// Adds the sequence of a launch.
+    fn sequence(
+        &self,
+        at: usize,
+        (placed, fifos): (&Placed, &FifoNames),
+        design: &mut Design,
+    ) -> Result<Launched, Diagnostic> {
+        let Part { trace, assigned, flows } = &self.parts[at];
+        let suffix = |name: &str| match self.launches[at].name.as_str() {
+            "" => name.to_owned(),
+            of => format!("{name}_{}", word(of)),
+        };
+        let (values, arrays) = self.arrays(&self.parts[at], &suffix, design);
         let fed: Vec<Fed<'_>> = self
             .ends
             .iter()
@@ -167,22 +262,32 @@ impl<'a> Draft<'a> {
             .zip(&placed.hosts)
             .map(|((end, name), tile)| Fed { end, name, shim: tile.col, arrays: &values })
             .collect();
-        let body = host::sequence(trace, &self.flows, &fed)?;
+        let mut body = Vec::new();
+        for (program, name) in self.programs.iter().zip(&assigned.names) {
+            let words = program.words(at).zip(0..);
+            body.extend(words.map(|(value, index)| host::parameter(&words_of(name), index, value)));
+        }
+        body.extend(host::sequence(trace, flows, &fed)?);
         let args = values.iter().map(|(_, value)| *value).collect();
-        design.sequences.push(Sequence { name: "sequence".to_owned(), args, body, span: Default::default() });
+        let name = suffix("sequence");
+        design.sequences.push(Sequence { name: name.clone(), args, body, span: Default::default() });
         let mut tasks: OrderedMap<String, u64> = OrderedMap::new();
         for task in &trace.tasks {
             *tasks.entry(trace.bodies[&task.func].name.clone()).or_default() += 1;
         }
-        array::route(&design)?;
-        Ok(Lowered { design, placed, arrays, tasks: tasks.into_iter().collect() })
+        Ok(Launched { sequence: name, arrays, tasks: tasks.into_iter().collect() })
     }
 
-    /// The arrays of the sequence, by tensor.
-    fn arrays(&self, trace: &Trace, design: &mut Design) -> (OrderedMap<usize, Value>, Vec<HostArray>) {
+    /// The arrays of the sequence of a launch, by tensor.
+    fn arrays(
+        &self,
+        Part { trace, flows, .. }: &Part<'_>,
+        suffix: &dyn Fn(&str) -> String,
+        design: &mut Design,
+    ) -> (OrderedMap<usize, Value>, Vec<HostArray>) {
         let mut used: OrderedMap<usize, [bool; 2]> = OrderedMap::new();
         for end in &self.ends {
-            let of = &self.flows.streams[end.streams[0]];
+            let of = &flows.streams[end.streams[0]];
             for at in 0..of.boxes.len() {
                 used.entry(of.tensor_of(at)).or_default()[usize::from(end.into)] = true;
             }
@@ -191,7 +296,8 @@ impl<'a> Draft<'a> {
         for (tensor, [read, written]) in used {
             let of = &trace.tensors[tensor];
             let ty = object(&[of.dims.iter().product()], of.dtype);
-            values.insert(tensor, design.module.value(format!("array_{}", word(&of.name)), ty));
+            let name = suffix(&format!("array_{}", word(&of.name)));
+            values.insert(tensor, design.module.value(name, ty));
             arrays.push(HostArray {
                 name: of.name.clone(),
                 dtype: of.dtype,
@@ -205,7 +311,8 @@ impl<'a> Draft<'a> {
     }
 
     /// Adds the fifos, and links on memory tiles.
-    fn fifos(&self, trace: &Trace, placed: &Placed, design: &mut Design) -> FifoNames {
+    fn fifos(&self, placed: &Placed, design: &mut Design) -> FifoNames {
+        let Part { trace, flows, .. } = &self.parts[0];
         let mut names = FifoNames::default();
         let mut memory_of: OrderedMap<usize, Tile> = OrderedMap::new();
         let mut host_of: OrderedMap<usize, Tile> = OrderedMap::new();
@@ -218,7 +325,7 @@ impl<'a> Draft<'a> {
             }
         }
         let mut own: OrderedMap<usize, String> = OrderedMap::new();
-        for (at, stream) in self.flows.streams.iter().enumerate() {
+        for (at, stream) in flows.streams.iter().enumerate() {
             let tensor = &trace.tensors[stream.tensor];
             let tile = |end: &End| match end {
                 End::Core(core) => placed.cores[*core],
@@ -240,7 +347,7 @@ impl<'a> Draft<'a> {
                 names.at_host.push(own[&end.streams[0]].clone());
                 continue;
             };
-            let of = &self.flows.streams[end.streams[0]];
+            let of = &flows.streams[end.streams[0]];
             let tensor = &trace.tensors[of.tensor];
             let each = of.boxes[0].elements();
             let name = format!("{}_all_{at}", word(&tensor.name));
@@ -269,6 +376,30 @@ impl<'a> Draft<'a> {
             design.tile(tile);
         });
         names
+    }
+}
+
+impl Part<'_> {
+    /// Makes the first launch of a design fit this one too: what flows has the same form, and fifos are as deep as either needs.
+    fn joins(&self, first: &mut Part<'_>, same_ends: bool, name: &str) -> Result<(), Diagnostic> {
+        let (own, other) = (&self.flows, &mut first.flows);
+        let form = |flows: &Flows| {
+            let stream = |of: &flow::Stream| (of.tensor, of.from, of.to.clone(), of.boxes[0].len.clone());
+            let used = |of: &flow::Use| (of.stream, of.produces);
+            let uses = flows.uses.iter().map(|of| of.iter().map(used).collect::<Vec<_>>());
+            (flows.streams.iter().map(stream).collect::<Vec<_>>(), uses.collect::<Vec<_>>())
+        };
+        if !same_ends || form(own) != form(other) || own.locals != other.locals {
+            return Err(refused(format!(
+                "with `{name}` other boxes flow between cores than in the first launch"
+            ))
+            .note("one design has the same fifos for all lengths")
+            .help("emit a design for each of them"));
+        }
+        for (of, own) in other.streams.iter_mut().zip(&own.streams) {
+            (of.depth, of.held) = (of.depth.max(own.depth), of.held.max(own.held));
+        }
+        Ok(())
     }
 }
 

@@ -20,6 +20,7 @@ pub(super) fn read(reader: &mut Reader<'_>, op: &mut Op, own: Own, row: &Row) ->
         Own::Start => return start(reader, op, row),
         Own::Sequence => sequence(reader, op)?,
         Own::Transfer => transfer(reader, op)?,
+        Own::Parameter => parameter(reader, op)?,
         Own::Constant => return constant(reader, op, row),
         Own::For => return for_loop(reader, op),
         Own::If => return if_else(reader, op),
@@ -265,6 +266,34 @@ fn transfer(reader: &mut Reader<'_>, op: &mut Op) -> Read<()> {
     let ty = reader.ty()?;
     if op.operands.first().is_some_and(|value| *reader.module.ty(*value) != ty) {
         return reader.fault(codes::ARITY, at, "the array has another type");
+    }
+    Ok(())
+}
+
+/// `(@buffer, 0, 50)`, or with a value `(@buffer, 0, %v) : i32`
+fn parameter(reader: &mut Reader<'_>, op: &mut Op) -> Read<()> {
+    reader.take(Tok::LParen)?;
+    let buffer = reader.symbol()?;
+    op.set("buffer", Attr::Symbol(buffer));
+    reader.take(Tok::Comma)?;
+    let index = reader.int()?;
+    if reader.eat(Tok::Colon) {
+        reader.take_word("ui32")?;
+    }
+    op.set("index", Attr::Int(index, Type::Unsigned(32)));
+    reader.take(Tok::Comma)?;
+    if !reader.at(Tok::Percent) {
+        let value = reader.int()?;
+        op.set("value", Attr::Int(value, Type::Int(32)));
+        return reader.take(Tok::RParen);
+    }
+    op.operands.push(reader.operand()?);
+    reader.take(Tok::RParen)?;
+    reader.take(Tok::Colon)?;
+    let at = reader.cursor.span();
+    let ty = reader.ty()?;
+    if op.operands.first().is_some_and(|value| *reader.module.ty(*value) != ty) {
+        return reader.fault(codes::ARITY, at, "the value has another type");
     }
     Ok(())
 }

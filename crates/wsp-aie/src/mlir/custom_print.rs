@@ -32,6 +32,7 @@ pub(super) fn write(printer: &mut Printer<'_>, op: &Op, own: Own) {
             region(printer, op, 0);
         }
         Own::Transfer => transfer(printer, op),
+        Own::Parameter => parameter(printer, op),
         Own::Constant => {
             printer.out.push(' ');
             if let Some(value) = op.find("value") {
@@ -266,6 +267,22 @@ fn transfer(printer: &mut Printer<'_>, op: &Op) {
     if let Some(array) = op.operands.first() {
         printer.type_of(*array);
     }
+}
+
+fn parameter(printer: &mut Printer<'_>, op: &Op) {
+    symbol(printer, op, "(", "buffer");
+    let _ = write!(printer.out, ", {}, ", op.find_int("index").unwrap_or(0));
+    match op.operands.first() {
+        Some(value) => {
+            write_value(&mut printer.out, printer.module, *value);
+            printer.out.push_str(") : ");
+            printer.type_of(*value);
+        }
+        None => {
+            let _ = write!(printer.out, "{})", op.find_int("value").unwrap_or(0));
+        }
+    }
+    attrs(printer, op, " ", &["buffer", "index", "value"]);
 }
 
 fn for_loop(printer: &mut Printer<'_>, op: &Op) {

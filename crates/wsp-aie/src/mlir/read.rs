@@ -470,6 +470,7 @@ fn scalar(word: &str) -> Option<Type> {
         "bf16" => Type::Bf16,
         "f64" => Type::F64,
         "f16" => Type::F16,
+        "ui32" => Type::Unsigned(32),
         _ => {
             let bits = word.strip_prefix('i')?.parse::<u32>().ok()?;
             // `i07` and `i+7` are none.

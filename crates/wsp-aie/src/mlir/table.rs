@@ -73,6 +73,8 @@ pub(crate) enum Own {
     Sequence,
     /// `aiex.npu.dma_memcpy_nd`
     Transfer,
+    /// `aiex.npu.rtp_write`
+    Parameter,
     /// `arith.constant`
     Constant,
     /// `scf.for`
@@ -159,6 +161,7 @@ pub(crate) const ROWS: &[Row] = &[
     row("aiex.dma_start_task", "( % )", Made::Nothing),
     own("aiex.npu.dma_memcpy_nd", Own::Transfer, Made::Nothing, None),
     row("aiex.npu.dma_wait", "{}", Made::Nothing),
+    own("aiex.npu.rtp_write", Own::Parameter, Made::Nothing, None),
     row("arith.addf", BINARY, Made::Like(0)),
     row("arith.addi", BINARY, Made::Like(0)),
     row("arith.andi", BINARY, Made::Like(0)),

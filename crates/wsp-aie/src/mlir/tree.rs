@@ -10,6 +10,8 @@ pub const MAX_DEPTH: u32 = 64;
 pub enum Type {
     /// `i32`: an integer without sign, of so many bits, from 1 to 64.
     Int(u32),
+    /// `ui32`: what some attributes are numbers of.
+    Unsigned(u32),
     /// `index`
     Index,
     /// `f32`
@@ -268,7 +270,7 @@ impl Type {
     /// Bytes of one element: of a scalar, or of what a shape has; none where it is no whole number of bytes.
     pub fn element_bytes(&self) -> Option<u64> {
         match self {
-            Type::Int(bits) => (bits % 8 == 0).then_some(u64::from(*bits) / 8),
+            Type::Int(bits) | Type::Unsigned(bits) => (bits % 8 == 0).then_some(u64::from(*bits) / 8),
             Type::Index | Type::F64 => Some(8),
             Type::F32 => Some(4),
             Type::Bf16 | Type::F16 => Some(2),

@@ -15,6 +15,9 @@ pub(super) fn write_type(out: &mut String, ty: &Type) {
         Type::Int(bits) => {
             let _ = write!(out, "i{bits}");
         }
+        Type::Unsigned(bits) => {
+            let _ = write!(out, "ui{bits}");
+        }
         Type::Index => out.push_str("index"),
         Type::F32 => out.push_str("f32"),
         Type::Bf16 => out.push_str("bf16"),

@@ -1,11 +1,12 @@
 //! What operators compute.
 
 use super::code::{Binary, Scalar, Unary};
+use crate::mlir::Op;
 use crate::number::{f16_to_f32, round_bf16};
 use wsp_core::int::{BinOp, Int};
 
 /// An integer of so many bits, with its sign extended; of one bit 0 or 1.
-pub(super) fn wrap(value: i64, bits: u32) -> u64 {
+pub(crate) fn wrap(value: i64, bits: u32) -> u64 {
     if bits == 1 {
         return (value & 1) as u64;
     }
@@ -78,6 +79,46 @@ pub(super) fn number(bits: u64) -> f32 {
 
 pub(super) fn single(value: f32) -> u64 {
     u64::from(value.to_bits())
+}
+
+/// The operator of an operation on two values.
+pub(super) fn binary_of(name: &str) -> Option<Binary> {
+    Some(match name {
+        "arith.addi" | "arith.addf" => Binary::Plain(BinOp::Add),
+        "arith.subi" | "arith.subf" => Binary::Plain(BinOp::Sub),
+        "arith.muli" | "arith.mulf" => Binary::Plain(BinOp::Mul),
+        "arith.divsi" | "arith.divf" => Binary::Plain(BinOp::Div),
+        "arith.divui" => Binary::Bare(BinOp::Div),
+        "arith.remui" => Binary::Bare(BinOp::Rem),
+        "arith.shrui" => Binary::Bare(BinOp::Shr),
+        "arith.maxui" => Binary::Bare(BinOp::Max),
+        "arith.minui" => Binary::Bare(BinOp::Min),
+        "arith.ceildivsi" => Binary::Plain(BinOp::CeilDiv),
+        "arith.remsi" => Binary::Plain(BinOp::Rem),
+        "arith.andi" => Binary::Plain(BinOp::BitAnd),
+        "arith.ori" => Binary::Plain(BinOp::BitOr),
+        "arith.xori" => Binary::Plain(BinOp::BitXor),
+        "arith.shli" => Binary::Plain(BinOp::Shl),
+        "arith.shrsi" => Binary::Plain(BinOp::Shr),
+        "arith.maxsi" | "arith.maximumf" => Binary::Plain(BinOp::Max),
+        "arith.minsi" | "arith.minimumf" => Binary::Plain(BinOp::Min),
+        "arith.maxnumf" => Binary::MaxNum,
+        "arith.minnumf" => Binary::MinNum,
+        _ => return None,
+    })
+}
+
+/// What an operation makes of two integers of so many bits, with their signs extended; none where it makes none of them, or is another.
+pub(crate) fn of_integers(op: &Op, bits: u32, given: &[i64]) -> Option<i64> {
+    let operator = match op.name.as_str() {
+        "arith.cmpi" => {
+            let predicate = op.find_int("predicate").and_then(|of| u8::try_from(of).ok());
+            Binary::Compare(predicate.filter(|of| *of < 10)?)
+        }
+        name => binary_of(name)?,
+    };
+    let [a, b] = given else { return None };
+    binary(operator, Scalar::Int(bits), *a as u64, *b as u64).map(|made| made as i64)
 }
 
 /// What an operator makes of two registers; none for a division by 0 or a shift by the width or more.

@@ -48,33 +48,6 @@ pub(super) fn one_block(region: &Region, span: Span) -> Made<&Block> {
     }
 }
 
-/// The operator of an operation on two values.
-fn binary_of(name: &str) -> Option<Binary> {
-    Some(match name {
-        "arith.addi" | "arith.addf" => Binary::Plain(BinOp::Add),
-        "arith.subi" | "arith.subf" => Binary::Plain(BinOp::Sub),
-        "arith.muli" | "arith.mulf" => Binary::Plain(BinOp::Mul),
-        "arith.divsi" | "arith.divf" => Binary::Plain(BinOp::Div),
-        "arith.divui" => Binary::Bare(BinOp::Div),
-        "arith.remui" => Binary::Bare(BinOp::Rem),
-        "arith.shrui" => Binary::Bare(BinOp::Shr),
-        "arith.maxui" => Binary::Bare(BinOp::Max),
-        "arith.minui" => Binary::Bare(BinOp::Min),
-        "arith.ceildivsi" => Binary::Plain(BinOp::CeilDiv),
-        "arith.remsi" => Binary::Plain(BinOp::Rem),
-        "arith.andi" => Binary::Plain(BinOp::BitAnd),
-        "arith.ori" => Binary::Plain(BinOp::BitOr),
-        "arith.xori" => Binary::Plain(BinOp::BitXor),
-        "arith.shli" => Binary::Plain(BinOp::Shl),
-        "arith.shrsi" => Binary::Plain(BinOp::Shr),
-        "arith.maxsi" | "arith.maximumf" => Binary::Plain(BinOp::Max),
-        "arith.minsi" | "arith.minimumf" => Binary::Plain(BinOp::Min),
-        "arith.maxnumf" => Binary::MaxNum,
-        "arith.minnumf" => Binary::MinNum,
-        _ => return None,
-    })
-}
-
 fn unary_of(name: &str) -> Option<Unary> {
     Some(match name {
         "arith.negf" => Unary::Neg,
@@ -175,7 +148,7 @@ impl Compiler<'_> {
 
     pub(super) fn op(&mut self, op: &Op) -> Made<()> {
         let span = op.span;
-        if let Some(binary) = binary_of(&op.name) {
+        if let Some(binary) = super::arith::binary_of(&op.name) {
             return self.binary(op, binary);
         }
         if let Some(unary) = unary_of(&op.name) {

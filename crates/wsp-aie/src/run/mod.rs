@@ -18,6 +18,7 @@ mod sequence;
 mod skeleton;
 mod stream;
 
+pub(crate) use arith::{of_integers, wrap};
 pub use report::{Deadlock, Waits};
 
 use crate::codes;
@@ -303,7 +304,7 @@ impl<'d> Machine<'d> {
         let (mut left, mut pieces) = (self.most_steps, 0);
         let mut stops = vec![Stop::Steps; self.cores.len()];
         loop {
-            let mut moved = running.go(self.design, &mut self.net)?;
+            let mut moved = running.go(self.design, &mut self.net, &mut self.memory)?;
             for at in 0..self.net.streams.len() {
                 let done = stream::go(&mut self.net, at, &mut self.memory, &mut self.scratch);
                 if let Some((_, byte)) = done.beyond {

@@ -1,12 +1,11 @@
 //! The host: a runtime sequence, step by step.
 
 use super::net::{Net, StreamEnd, Task};
-use super::{Failure, arith, code, not_run};
+use super::{Failure, arith, not_run};
 use crate::codes;
-use crate::design::{Design, Length, Move, Step};
+use crate::design::{Buffer, Design, Length, Move, Parameter, Step};
 use crate::device::{Direction, QUEUE, Tile};
 use crate::mlir::{Attr, Op, Value};
-use wsp_core::int::BinOp;
 use wsp_diag::{Diagnostic, Span};
 use wsp_ordered::OrderedMap;
 
@@ -123,10 +122,17 @@ impl Running {
     }
 
     /// Takes steps until one waits, and whether one was taken.
-    pub(super) fn go(&mut self, design: &Design, net: &mut Net) -> Result<bool, Failure> {
+    pub(super) fn go(
+        &mut self,
+        design: &Design,
+        net: &mut Net,
+        memory: &mut [Vec<u8>],
+    ) -> Result<bool, Failure> {
         let before = self.at;
         while let Some(step) = self.steps.get(self.at).cloned() {
-            if !self.step(design, net, &step)? {
+            if let Step::Parameter(word) = &step {
+                self.write(design, word, memory)?;
+            } else if !self.step(design, net, &step)? {
                 break;
             }
             self.at += 1;
@@ -174,7 +180,26 @@ impl Running {
                 self.compute(op)?;
                 Ok(true)
             }
+            Step::Parameter(_) => Ok(true),
         }
+    }
+
+    /// Writes a word of a buffer, which has no bytes where a run goes without data.
+    fn write(&self, design: &Design, word: &Parameter, memory: &mut [Vec<u8>]) -> Result<(), Failure> {
+        let named = |buffer: &Buffer| buffer.name.as_ref() == Some(&word.buffer);
+        let value = self.length(word.value, word.span)? as i32;
+        let Some(at) = design.buffers.iter().position(named) else {
+            return fault(format!("no buffer is `@{}`", word.buffer), word.span);
+        };
+        let bytes = &mut memory[at];
+        let begin = usize::try_from(word.index).ok().and_then(|index| index.checked_mul(4));
+        let has_none = bytes.is_empty();
+        match begin.and_then(|begin| bytes.get_mut(begin..)?.get_mut(..4)) {
+            Some(place) => place.copy_from_slice(&value.to_le_bytes()),
+            None if has_none => {}
+            None => return fault(format!("buffer `@{}` has no word {}", word.buffer, word.index), word.span),
+        }
+        Ok(())
     }
 
     /// The stream that the current step waits for.
@@ -264,32 +289,19 @@ impl Running {
     fn compute(&mut self, op: &Op) -> Result<(), Failure> {
         let given: Vec<i64> =
             op.operands.iter().filter_map(|value| self.numbers.get(value).copied()).collect();
-        let binary = |binary| match given.as_slice() {
-            [a, b] => {
-                arith::binary(binary, code::Scalar::Int(64), *a as u64, *b as u64).map(|value| value as i64)
-            }
-            _ => None,
-        };
         let made = match op.name.as_str() {
             "arith.constant" => match op.find("value") {
                 Some(Attr::Int(value, _)) => Some(*value),
                 _ => None,
             },
-            "arith.addi" => binary(code::Binary::Plain(BinOp::Add)),
-            "arith.subi" => binary(code::Binary::Plain(BinOp::Sub)),
-            "arith.muli" => binary(code::Binary::Plain(BinOp::Mul)),
-            "arith.divsi" => binary(code::Binary::Plain(BinOp::Div)),
-            "arith.ceildivsi" => binary(code::Binary::Plain(BinOp::CeilDiv)),
-            "arith.remsi" => binary(code::Binary::Plain(BinOp::Rem)),
-            "arith.maxsi" => binary(code::Binary::Plain(BinOp::Max)),
-            "arith.minsi" => binary(code::Binary::Plain(BinOp::Min)),
             "arith.index_cast" | "arith.extsi" => given.first().copied(),
-            _ => {
+            name if arith::binary_of(name).is_none() => {
                 return Err(Failure::Fault(*not_run(
                     &format!("`{}` in a runtime sequence", op.name),
                     op.span,
                 )));
             }
+            _ => arith::of_integers(op, 64, &given),
         };
         match (made, op.results.first()) {
             (Some(made), Some(result)) => {

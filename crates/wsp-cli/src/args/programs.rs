@@ -1,8 +1,8 @@
 //! `wsp check`, `wsp plan`, `wsp asm`, `wsp emit`, `wsp disasm`, `wsp explain`, `wsp doctor` and `wsp targets`.
 
 use super::values::{
-    EmitStage, Setting, Stage, Words, emit_stage, emitted, folder, kept_folder, named_file, number, runnable,
-    setting, stage, target, words,
+    EmitStage, Setting, Stage, Words, emit_stage, emitted, folder, kept_folder, lengths, named_file, number,
+    runnable, setting, stage, target, words,
 };
 use super::{DataArgs, LaunchArgs};
 use clap::Args;
@@ -184,6 +184,10 @@ pub(crate) struct EmitArgs {
     /// Of packages and kernels: set a parameter; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     pub(crate) set: Vec<Setting>,
+
+    /// Of designs for arrays: one design for launches in which a parameter or an extent has these values
+    #[arg(long, value_name = "NAME=VALUE,…", value_parser = lengths)]
+    pub(crate) lengths: Option<(String, Vec<i64>)>,
 
     /// Of packages: use this schedule instead of those the source applies
     #[arg(long, value_name = "NAME")]

@@ -107,6 +107,18 @@ pub fn engine(text: &str) -> Result<Engine, String> {
     }
 }
 
+/// `NAME=VALUE,…`: the values that a length has in the launches of a design.
+pub(super) fn lengths(text: &str) -> Result<(String, Vec<i64>), String> {
+    let how = || "write NAME=VALUE,…, as in `--lengths tokens=1,200,8191`".to_owned();
+    let (name, values) = text.split_once('=').filter(|(name, _)| !name.trim().is_empty()).ok_or_else(how)?;
+    let values: Option<Vec<i64>> = values.split(',').map(|value| value.trim().parse().ok()).collect();
+    let values = values.ok_or_else(how)?;
+    match values.iter().enumerate().find(|(at, value)| values[..*at].contains(value)) {
+        Some((_, value)) => Err(format!("{value} is there twice")),
+        None => Ok((name.trim().to_owned(), values)),
+    }
+}
+
 /// `NAME=FILE.npy`.
 pub(super) fn named_file(text: &str) -> Result<(String, PathBuf), String> {
     match text.split_once('=') {
@@ -360,6 +372,14 @@ mod tests {
             assert!(setting(text).is_err(), "{text}");
         }
         assert!(setting("chunk").unwrap_err().contains("--set chunk=8"));
+    }
+
+    #[test]
+    fn lengths_are_numbers_of_one_name() {
+        assert_eq!(lengths("tokens=1, 200"), Ok(("tokens".to_owned(), vec![1, 200])));
+        for text in ["tokens", "=1", "tokens=", "tokens=1,,2", "tokens=x", "tokens=3,3"] {
+            assert!(lengths(text).is_err(), "{text}");
+        }
     }
 
     #[test]

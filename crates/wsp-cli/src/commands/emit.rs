@@ -44,6 +44,7 @@ pub(super) fn emit(session: &mut Session, args: &EmitArgs) -> Result<Outcome, Ve
             ("--seed", data.seed.is_some()),
             ("--allow-unused", data.allow_unused),
             ("--expand", args.expand.is_some()),
+            ("--lengths", args.lengths.is_some()),
         ];
         refuse(&given, "is for packages, of `.pto` and `.wsp` programs").map_err(|fault| vec![fault])?;
     }
@@ -101,6 +102,7 @@ fn packaged(
                 ("--fill", !data.fill.is_empty()),
                 ("--seed", data.seed.is_some()),
                 ("--allow-unused", data.allow_unused),
+                ("--lengths", args.lengths.is_some()),
             ];
             refuse(&given, "has no meaning for the package of a task graph").map_err(|fault| vec![fault])?;
             unit::emit(session, args, kind, part).map_err(with_graphs)
@@ -130,7 +132,15 @@ fn refuse_of_others(args: &EmitArgs) -> Result<(), Vec<Diagnostic>> {
         ("--kernels", !args.kernels.is_empty()),
         ("--kernel", args.kernel.is_some()),
     ];
-    refuse(&given, "is not for packages").map_err(|fault| vec![fault])
+    refuse(&given, "is not for packages").map_err(|fault| vec![fault])?;
+    let set = args.set.iter().map(Setting::name);
+    let twice = args.lengths.as_ref().filter(|(name, _)| set.clone().any(|known| known == name));
+    match twice {
+        Some((name, _)) => {
+            Err(vec![refused(&format!("--set {name}=…"), "gives a value to what `--lengths` gives several")])
+        }
+        None => Ok(()),
+    }
 }
 
 /// The arrays of a launch: their forms alone, where the package does not hold its tasks.
@@ -179,7 +189,8 @@ fn workload(session: &mut Session, args: &EmitArgs, part: PackagePart) -> Result
     let own: Vec<_> = own.filter(|(name, _)| source.module.param_named(name).is_some()).collect();
     wsp_plan::workload::set_defaults(&mut source.module, &own)?;
     let (plan, set) = planned(&source, &args.set, args.schedule.as_deref(), None)?;
-    let mut emit = EmitOptions { target: Some(args.target), set, part, ..EmitOptions::default() };
+    let lengths = args.lengths.clone();
+    let mut emit = EmitOptions { target: Some(args.target), set, part, lengths, ..EmitOptions::default() };
     let (data, mut given) = (of_launch(args), None);
     if data.names_arrays() || data.generate.is_some() {
         let read = read_arrays(&source, &plan, &data, emit.set.clone(), ArraysFor::Run)?;
@@ -231,6 +242,7 @@ fn package(session: &mut Session, args: &EmitArgs, part: PackagePart) -> Result<
         target: Some(args.target),
         part,
         set: options.set.clone(),
+        lengths: args.lengths.clone(),
         arrays: given.as_ref().map(|given| forms(&given.arrays)).unwrap_or_default(),
         layout,
         expansion: expansion(args, &plan, given.as_ref().map(|given| (given, layout)))?,

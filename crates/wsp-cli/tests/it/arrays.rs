@@ -89,3 +89,39 @@ fn what_has_no_form_on_an_array_is_told_with_what_to_give() {
         told(&on("run", "examples/aie/scale.wsp", "xdna2", &["--generate", "n=4096", "--trace", "t.json"]));
     assert!(code == 1 && err.contains("`trace` has no meaning on target `xdna2`"), "{err}");
 }
+
+#[test]
+fn one_design_is_for_launches_of_several_lengths() {
+    let folder = Folder::with(&[]);
+    let emit = |file: &str, more: &[&str]| {
+        let to = folder.path("design").display().to_string();
+        let (code, _, err) = told(&on("emit", file, "xdna2", &[more, &["-o", &to]].concat()));
+        (code, err, fs::read_to_string(folder.path("design").join("design.mlir")).unwrap_or_default())
+    };
+    let rows = ["--set", "cols=64", "--lengths", "rows=32,64"];
+    let (code, err, text) = emit("examples/aie/softmax.wsp", &rows);
+    assert_eq!(code, 0, "{err}");
+    assert!(text.contains("@sequence_rows_32") && text.contains("@sequence_rows_64"), "{text}");
+    let room = ["--generate", "one=1,dim=64,room=64", "--lengths", "tokens=1,60"];
+    let (code, err, text) = emit("examples/aie/decode.wsp", &room);
+    assert_eq!(code, 0, "{err}");
+    assert!(text.contains("rtp_write"), "{text}");
+    let twice = [&room[..], &["--set", "tokens=3"]].concat();
+    let (code, err, _) = emit("examples/aie/decode.wsp", &twice);
+    assert!(code == 1 && err.contains("gives a value to what `--lengths` gives several"), "{err}");
+    let to = folder.path("other").display().to_string();
+    let (code, _, err) =
+        told(&on("emit", "examples/row_softmax.pto", "a2", &["--lengths", "rows=1,2", "-o", &to]));
+    assert!(code == 1 && err.contains("`lengths` has no meaning on target `ascend_910b`"), "{err}");
+}
+
+#[test]
+fn an_extent_that_workload_and_kernels_share_is_set() {
+    let folder = Folder::with(&[]);
+    let to = folder.path("design").display().to_string();
+    let (code, out, err) =
+        told(&on("emit", "examples/aie/scale.wsp", "xdna2", &["--set", "n=4096", "-o", &to]));
+    assert_eq!(code, 0, "{out}{err}");
+    let manifest = fs::read_to_string(folder.path("design").join("manifest.json")).unwrap();
+    assert!(manifest.contains("\"shape\": [4096]"), "{manifest}");
+}

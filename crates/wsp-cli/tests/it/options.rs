@@ -167,7 +167,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("doctor", "model output json"),
     (
         "emit",
-        "stage target output graph kernels kernel set schedule expand inputs input fill generate seed allow-unused",
+        "stage target output graph kernels kernel set lengths schedule expand inputs input fill generate seed allow-unused",
     ),
     ("config", "json"),
     ("report", "output force text"),

@@ -14,8 +14,10 @@ macro_rules! example {
     };
 }
 
+pub(super) use example;
+
 /// Whether numbers are what `f64` gives, up to what `f32` loses over sums of a few hundred.
-fn close(found: &Array, wanted: &[f64]) {
+pub(super) fn close(found: &Array, wanted: &[f64]) {
     let found = numbers(found);
     assert_eq!(found.len(), wanted.len());
     for (at, (found, wanted)) in found.iter().zip(wanted).enumerate() {
@@ -24,7 +26,7 @@ fn close(found: &Array, wanted: &[f64]) {
 }
 
 /// `a · b` of matrices with so many rows, columns and so deep.
-fn product(a: &[f64], b: &[f64], (rows, cols, depth): (usize, usize, usize)) -> Vec<f64> {
+pub(super) fn product(a: &[f64], b: &[f64], (rows, cols, depth): (usize, usize, usize)) -> Vec<f64> {
     let at = |i: usize| (0..depth).map(|k| a[i / cols * depth + k] * b[k * cols + i % cols]).sum();
     (0..rows * cols).map(at).collect()
 }
@@ -121,6 +123,15 @@ fn weights_go_once_to_all_cores() {
     close(&outcome.outputs["y"], &product(&numbers(&x), &numbers(&w), (256, 32, 32)));
 }
 
+/// Attention of one query of 64 elements over so many tokens.
+pub(super) fn attention(q: &[f64], k: &[f64], v: &[f64], tokens: usize) -> Vec<f64> {
+    let score = |t: usize| (0.125 * (0..64).map(|d| q[d] * k[64 * t + d]).sum::<f64>()).exp();
+    let scores: Vec<f64> = (0..tokens).map(score).collect();
+    let sum: f64 = scores.iter().sum();
+    let of = |d: usize| scores.iter().enumerate().map(|(t, score)| score * v[64 * t + d]).sum::<f64>() / sum;
+    (0..64).map(of).collect()
+}
+
 #[test]
 fn one_query_attends_to_as_many_tokens_as_a_launch_says() {
     let plan = example!("decode", "xdna2");
@@ -130,13 +141,7 @@ fn one_query_attends_to_as_many_tokens_as_a_launch_says() {
         let arrays = [("q", &q), ("keys", &k), ("values", &v)];
         let given = args(&arrays, &[("tokens", tokens as i64)]);
         let outcome = run(&plan, given).expect("it runs");
-        let (q, k, v) = (numbers(&q), numbers(&k), numbers(&v));
-        let scores: Vec<f64> =
-            (0..tokens).map(|t| (0.125 * (0..64).map(|d| q[d] * k[64 * t + d]).sum::<f64>()).exp()).collect();
-        let sum: f64 = scores.iter().sum();
-        let wanted: Vec<f64> = (0..64)
-            .map(|d| scores.iter().enumerate().map(|(t, score)| score * v[64 * t + d]).sum::<f64>() / sum)
-            .collect();
+        let wanted = attention(&numbers(&q), &numbers(&k), &numbers(&v), tokens);
         close(&outcome.outputs["o"], &wanted);
     }
 }

@@ -1,6 +1,9 @@
 //! Programs as designs: what the examples compute on an array, and what has no form there.
 
 mod examples;
+mod lengths;
+mod mutations;
+mod placements;
 mod refused;
 
 use std::sync::Arc;

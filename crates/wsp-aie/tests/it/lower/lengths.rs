@@ -1,0 +1,111 @@
+//! Designs for launches of several lengths.
+
+use super::examples::{attention, close, example, product};
+use super::{args, array, backend, numbers, plan};
+use wsp_aie::design::Design;
+use wsp_aie::mlir::{Form, Version, parse, print};
+use wsp_aie::run::{Allocation, Arg, Machine};
+use wsp_backend::{Args, Backend as _, EmitOptions};
+use wsp_diag::{Diagnostics, FileId};
+use wsp_memory::Array;
+use wsp_plan::PlanSource;
+
+fn emitted(plan: &PlanSource, launch: Args, lengths: (&str, &[i64])) -> Result<String, Diagnostics> {
+    let lengths = Some((lengths.0.to_owned(), lengths.1.to_vec()));
+    let emitted = backend().emit(plan, &EmitOptions { launch, lengths, ..EmitOptions::default() })?;
+    Ok(String::from_utf8(emitted.package.files[0].1.clone()).expect("it is text"))
+}
+
+/// The design of a text, printed and read once more in its own spelling.
+fn design(text: &str) -> Design {
+    let module = parse(FileId::default(), text).expect("it is read");
+    let again =
+        parse(FileId::default(), &print(&module, Form::Pretty, Version::V2026_03)).expect("it is read");
+    let read = |module| Design::read(module).expect("it is a design").remove(0);
+    assert_eq!(read(&module).sequences.len(), read(&again).sequences.len());
+    read(&again)
+}
+
+#[test]
+fn one_design_attends_to_as_many_tokens_as_each_launch_says() {
+    let room = 8192;
+    let (q, k, v) = (array(&[1, 64], 1), array(&[room, 64], 2), array(&[room, 64], 3));
+    let lengths = [1, 200, 8191];
+    let given = args(&[("q", &q), ("keys", &k), ("values", &v)], &[]);
+    let text = emitted(&example!("decode", "xdna2"), given, ("tokens", &lengths)).expect("it is a design");
+    let design = design(&text);
+    assert_eq!((design.sequences.len(), design.cores.len()), (3, 1));
+    assert!(wsp_aie::check(&design).is_empty(), "{:?}", wsp_aie::check(&design));
+    let mut machine = Machine::new(&design, Allocation::Lowered).expect("it runs");
+    // Back and forth, of one machine: what a launch leaves behind has no part in the next.
+    for tokens in [200, 8191, 1, 200] {
+        let mut arrays = [&q, &k, &v, &Array::of(&[1, 64], &[0f32; 64]).expect("it is small")]
+            .map(|array| Arg::Array(array.bytes().to_vec()));
+        let name = format!("sequence_tokens_{tokens}");
+        machine.launch(Some(&name), &mut arrays, &mut |_, _| false).expect("it ends");
+        let Arg::Array(bytes) = &arrays[3] else { panic!("it is an array") };
+        let found: Vec<f32> =
+            bytes.chunks(4).map(|word| f32::from_le_bytes([word[0], word[1], word[2], word[3]])).collect();
+        let wanted = attention(&numbers(&q), &numbers(&k), &numbers(&v), tokens);
+        close(&Array::of(&[1, 64], &found).expect("it is small"), &wanted);
+    }
+}
+
+#[test]
+fn tiles_that_are_dealt_alike_need_no_words() {
+    let plan = example!("scale", "xdna1");
+    let text = emitted(&plan, Args::default(), ("n", &[16_384, 65_536])).expect("it is a design");
+    assert!(!text.contains("rtp_write"), "{text}");
+    assert_eq!((design(&text).sequences.len(), design(&text).cores.len()), (2, 16));
+    let found = emitted(&plan, args(&[("x", &array(&[1024], 1))], &[]), ("n", &[1024]));
+    assert_eq!(found.expect_err("it is refused").0[0].message, "`n` is an extent of arrays that are given");
+}
+
+#[test]
+fn weights_that_are_held_for_a_launch_are_given_back_after_its_last_rows() {
+    let launch = args(&[], &[("inputs", 16), ("outputs", 16)]);
+    let text =
+        emitted(&example!("linear", "xdna1"), launch, ("rows", &[16, 512])).expect("one core has both");
+    let design = design(&text);
+    assert_eq!(design.cores.len(), 1);
+    let mut machine = Machine::new(&design, Allocation::Lowered).expect("it runs");
+    for rows in [512u64, 16, 512] {
+        let (x, w) = (array(&[rows, 16], rows as u32), array(&[16, 16], 2 + rows as u32));
+        let mut arrays = [
+            Arg::Array(x.bytes().to_vec()),
+            Arg::Array(w.bytes().to_vec()),
+            Arg::Array(vec![0; x.bytes().len()]),
+        ];
+        machine
+            .launch(Some(&format!("sequence_rows_{rows}")), &mut arrays, &mut |_, _| false)
+            .expect("it ends");
+        let Arg::Array(bytes) = &arrays[2] else { panic!("it is an array") };
+        let found: Vec<f32> =
+            bytes.chunks(4).map(|word| f32::from_le_bytes([word[0], word[1], word[2], word[3]])).collect();
+        let size = (rows as usize, 16, 16);
+        close(
+            &Array::of(&[rows, 16], &found).expect("it is small"),
+            &product(&numbers(&x), &numbers(&w), size),
+        );
+    }
+}
+
+#[test]
+fn launches_that_differ_in_more_than_lengths_are_told() {
+    let kernels = "
+        PTO_SHAPE(x, n)
+        PTO_SHAPE(y, n)
+        struct Part { uint32_t first; uint32_t scale; };
+        PTO_KERNEL_IMPL(scale) {
+            auto desc = PTO_GET_DESCRIPTOR<Part>();
+            VecTile<float, 1, 64> t;
+            TLOAD(t, x, {desc.first});
+            TMULS(t, t, float(desc.scale));
+            TSTORE(y, t, {desc.first});
+        }";
+    let text = "use \"k.pto\"; param s; workload main { parallel for i in 0..64 { scale(first = 64 * i, scale = i * s); } }";
+    let x = array(&[4096], 1);
+    let found = emitted(&plan(text, kernels, "xdna1"), args(&[("x", &x)], &[]), ("s", &[1, 3]));
+    let told = found.expect_err("it is refused").0[0].message.clone();
+    assert!(told.contains("differs in more than lengths"), "{told}");
+}

@@ -1,0 +1,158 @@
+//! Places of array-sized programs, beside the best of many that are drawn and improved.
+
+use super::examples::example;
+use super::{Simulated, args, array, plan};
+use wsp_aie::Simulation as _;
+use wsp_aie::device::{Tile, XDNA2};
+use wsp_aie::lower::{Launch, Listed, Placed, lower};
+use wsp_aie::place::{Graph, STEPS};
+use wsp_backend::{Args, Detail, GraphOptions, RunOptions};
+use wsp_memory::Array;
+use wsp_plan::PlanSource;
+
+/// Where a launch is placed.
+fn placed(plan: &PlanSource, launch: Args) -> Placed {
+    let simulated = Simulated.compile(plan).unwrap_or_else(|found| panic!("{found}"));
+    let options =
+        GraphOptions { detail: Detail { accesses: true, ..Detail::default() }, ..GraphOptions::default() };
+    let graph = simulated.graph(&launch, &options).expect("it is listed");
+    let table = simulated.table(&launch, &RunOptions::default()).expect("it is listed");
+    let form = |(name, array): (&String, &Array)| wsp_backend::ArrayForm {
+        name: name.clone(),
+        elem: array.dtype(),
+        shape: array.shape().to_vec(),
+    };
+    let arrays = launch.arrays.iter().map(form).collect();
+    let launch = Launch {
+        name: String::new(),
+        listed: Listed { graph, table },
+        arrays,
+        values: launch.values.clone(),
+    };
+    lower(plan, &[launch], (XDNA2, STEPS)).unwrap_or_else(|found| panic!("{found}")).placed
+}
+
+/// Numbers at random, the same in each run: xorshift64*.
+fn below(state: &mut u64, limit: usize) -> usize {
+    *state ^= *state >> 12;
+    *state ^= *state << 25;
+    *state ^= *state >> 27;
+    (state.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) as usize % limit
+}
+
+/// The least cost of legal placements, this many of which are drawn, each improved by as many moves and exchanges as there are nodes and tiles.
+fn drawn(graph: &Graph, count: usize) -> u64 {
+    let (mut state, mut best) = (7, u64::MAX);
+    let of_kind: Vec<Vec<Tile>> = graph
+        .nodes
+        .iter()
+        .map(|node| graph.device.tiles().filter(|tile| graph.device.kind(*tile) == Some(node.kind)).collect())
+        .collect();
+    let nets_of = |node: usize| {
+        let ends = |net: &wsp_aie::place::Net| net.from == node || net.to.contains(&node);
+        (0..graph.nets.len()).filter(|at| ends(&graph.nets[*at])).collect::<Vec<usize>>()
+    };
+    let nets: Vec<Vec<usize>> = (0..graph.nodes.len()).map(nets_of).collect();
+    let hops = |a: Tile, b: Tile| u64::from(a.col.abs_diff(b.col) + a.row.abs_diff(b.row));
+    // What the nets of two nodes cost.
+    let around = |tiles: &[Tile], node: usize, other: usize| -> u64 {
+        let others = nets[other].iter().filter(|at| other != node && !nets[node].contains(at));
+        let of = |at: &usize| {
+            let net = &graph.nets[*at];
+            net.traffic * net.to.iter().map(|to| hops(tiles[net.from], tiles[*to])).sum::<u64>()
+        };
+        nets[node].iter().chain(others).map(of).sum()
+    };
+    for _ in 0..count {
+        let mut tiles: Vec<Tile> = Vec::new();
+        for (node, kind) in graph.nodes.iter().zip(&of_kind) {
+            let mut tile = kind[below(&mut state, kind.len())];
+            while node.kind == wsp_aie::device::TileKind::Compute && tiles.contains(&tile) {
+                tile = kind[below(&mut state, kind.len())];
+            }
+            tiles.push(tile);
+        }
+        let mut cost = graph.cost(&tiles);
+        for _ in 0..4 * graph.nodes.len() {
+            let node = below(&mut state, tiles.len());
+            let (from, tile) = (tiles[node], of_kind[node][below(&mut state, of_kind[node].len())]);
+            let same_kind = |at: &usize| graph.nodes[*at].kind == graph.nodes[node].kind;
+            let other = (0..tiles.len()).filter(same_kind).find(|at| tiles[*at] == tile).unwrap_or(node);
+            let before = around(&tiles, node, other);
+            (tiles[other], tiles[node]) = (from, tile);
+            let after = around(&tiles, node, other);
+            if after < before {
+                cost = cost + after - before;
+            } else {
+                (tiles[node], tiles[other]) = (from, tile);
+                tiles[node] = from;
+            }
+        }
+        if cost < best && graph.is_legal(&tiles) {
+            best = cost;
+        }
+    }
+    best
+}
+
+fn is_near(name: &str, found: &Placed) {
+    assert_eq!(found.cost, found.graph.cost(&found.tiles), "{name}");
+    assert!(found.graph.is_legal(&found.tiles), "{name}");
+    assert!(found.graph.nodes.iter().all(|node| node.at.is_none()), "{name} has a place by a pin");
+    let count = std::env::var("WSP_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(10_000);
+    let best = drawn(&found.graph, count);
+    println!(
+        "{name}: cost {}, best of {count} drawn {best}, at most {:.1} % above the least",
+        found.cost,
+        100.0 * found.gap
+    );
+    assert!(found.cost as f64 <= 1.05 * best as f64, "{name}: {} beside {best}", found.cost);
+}
+
+#[test]
+fn a_product_on_all_cores_is_placed_as_well_as_the_best_that_is_drawn() {
+    let (a, b) = (array(&[128, 64], 1), array(&[64, 256], 2));
+    let found = placed(&example!("gemm", "xdna2"), args(&[("a", &a), ("b", &b)], &[]));
+    assert!(found.graph.nodes.len() > 32 + 8, "32 cores, and what feeds them");
+    is_near("gemm", &found);
+}
+
+/// The kernels of `decode.pto` with a core for each of several heads.
+fn heads(kernels: &str) -> String {
+    let mut text = kernels.to_owned();
+    for (from, to) in [
+        ("PTO_SHAPE(q, one, dim)", "PTO_SHAPE(q, heads, dim)"),
+        ("PTO_SHAPE(keys, room, dim)", "PTO_SHAPE(keys, heads, room, dim)"),
+        ("PTO_SHAPE(values, room, dim)", "PTO_SHAPE(values, heads, room, dim)"),
+        ("PTO_SHAPE(o, one, dim)", "PTO_SHAPE(o, heads, dim)"),
+        ("PTO_TENSOR(best, float, 1, 1)", "PTO_TENSOR(best, float, 8, 1)"),
+        ("PTO_TENSOR(sum,  float, 1, 1)", "PTO_TENSOR(sum,  float, 8, 1)"),
+        ("PTO_TENSOR(acc,  float, 1, dim)", "PTO_TENSOR(acc,  float, 8, dim)"),
+        ("struct Begin { uint32_t none; }", "struct Begin { uint32_t head; }"),
+        ("uint32_t first, count;", "uint32_t head, first, count;"),
+        ("struct End   { uint32_t none; }", "struct End   { uint32_t head; }"),
+        ("desc.none", "desc.head"),
+        ("{desc.first, 0}", "{desc.head, desc.first, 0}"),
+        (", {0, 0}", ", {desc.head, 0}"),
+    ] {
+        assert!(text.contains(from), "{from}");
+        text = text.replace(from, to);
+    }
+    text
+}
+
+#[test]
+fn eight_heads_are_placed_as_well_as_the_best_that_is_drawn() {
+    let workload = "use \"decode.pto\"; workload main {
+        parallel for h in 0..8 {
+            begin(head = h);
+            parallel for t in 0..2 { attend(head = h, first = 32 * t, count = 32); }
+            finish(head = h);
+        }
+    }";
+    let kernels = heads(include_str!("../../../../../examples/aie/decode.pto"));
+    let (q, k, v) = (array(&[8, 64], 1), array(&[8, 64, 64], 2), array(&[8, 64, 64], 3));
+    let found =
+        placed(&plan(workload, &kernels, "xdna2"), args(&[("q", &q), ("keys", &k), ("values", &v)], &[]));
+    is_near("decode of eight heads", &found);
+}
