@@ -13,6 +13,7 @@ mod emit;
 mod flow;
 mod host;
 mod lines;
+mod order;
 mod processes;
 mod program;
 mod share;
@@ -195,6 +196,7 @@ impl<'a> Draft<'a> {
         let mut parts = Vec::new();
         let mut ends: Vec<HostEnd> = Vec::new();
         for (trace, assigned) in given {
+            order::keeps_order(trace, &assigned)?;
             let flows = flow::flows(trace, &assigned)?;
             let own = host::ends(&flows, device)?;
             let part = Part { trace, assigned, flows };

@@ -1,6 +1,6 @@
 //! Programs without a form on an array, and what is said of them.
 
-use super::{args, array, plan, run};
+use super::{args, array, numbers, plan, run};
 use wsp_backend::RunError;
 use wsp_plan::PlanSource;
 
@@ -72,4 +72,48 @@ fn objects_that_are_read_in_another_order_are_told() {
     } }";
     let told = message(&plan(text, KERNELS, "xdna2"), args(&[("x", &x)], &[]));
     assert!(told.starts_with("`b` reads [1..2, 0..64] of `ring` before [0..1, 0..64]"), "{told}");
+}
+
+/// Nothing that flows between the two cores orders the transfers of a box that the first reads and the second writes.
+#[test]
+fn boxes_that_one_core_reads_from_the_host_and_another_changes_are_told() {
+    let kernels = "
+PTO_SHAPE(x, n)
+PTO_SHAPE(y, n)
+struct Part { uint32_t first; };
+PTO_KERNEL_IMPL(read) {
+    auto desc = PTO_GET_DESCRIPTOR<Part>();
+    VecTile<float, 1, 64> t;
+    TLOAD(t, x, {desc.first});
+    TSTORE(y, t, {desc.first});
+}
+PTO_KERNEL_IMPL(follow) {
+    auto desc = PTO_GET_DESCRIPTOR<Part>();
+    VecTile<float, 1, 64> t;
+    TLOAD(t, y, {desc.first});
+    TSTORE(x, t, {desc.first});
+}
+PTO_KERNEL_IMPL(change) {
+    auto desc = PTO_GET_DESCRIPTOR<Part>();
+    VecTile<float, 1, 64> t;
+    TASSIGN(t, 7.0f);
+    TSTORE(x, t, {desc.first});
+}
+";
+    let text = |second: &str| {
+        format!(
+            "use \"k.pto\"; workload main {{ pipeline {{
+            process a {{ parallel for i in 0..4 {{ read(first = 64 * i); }} }}
+            process b {{ parallel for i in 0..4 {{ {second}; }} }} }} }}"
+        )
+    };
+    let x = array(&[256], 1);
+    let told =
+        message(&plan(&text("change(first = 192 - 64 * i)"), kernels, "xdna2"), args(&[("x", &x)], &[]));
+    assert_eq!(told, "`a` reads [0..64] of `x` from the host, and `b` changes it later");
+    // What the second core stores comes of what the first has read.
+    let given = args(&[("x", &x)], &[]);
+    let ran = run(&plan(&text("follow(first = 64 * i)"), kernels, "xdna2"), given).expect("it has a form");
+    let after = |name: &str| numbers(&ran.outputs[name]);
+    assert_eq!((after("x"), after("y")), (numbers(&x), numbers(&x)));
 }
