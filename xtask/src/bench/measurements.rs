@@ -19,7 +19,7 @@ pub(super) struct Kind {
 }
 
 /// Every benchmark.
-pub(super) const KINDS: [Kind; 6] = [
+pub(super) const KINDS: [Kind; 7] = [
     Kind {
         name: "decode",
         arguments: &["--sets", "a,d", "--repeats", "3"],
