@@ -8,8 +8,11 @@ fn flow_of(source: &str) -> Flow {
     flow(&module(source), &[]).expect("a pipeline")
 }
 
+/// `at least` and `throughput from`.
+type Told = (Option<u32>, Option<u32>);
+
 /// The depths of the channels of pipelines, and the lines that say why some are not known.
-fn searched(source: &str) -> (Vec<(Option<u32>, Option<u32>)>, Vec<String>) {
+fn searched(source: &str) -> (Vec<Told>, Vec<String>) {
     let found = flow_of(source);
     let channels = found.pipelines.iter().flat_map(|pipeline| &pipeline.channels);
     let depths = channels.map(|channel| (channel.least, channel.throughput)).collect();
@@ -158,4 +161,45 @@ fn depths_of_many_circles_are_found() {
     let expected: Vec<_> = (0..120).map(|at| (Some(1 - at % 2), None)).collect();
     assert_eq!((depths.len(), lines), (120, vec![]));
     assert_eq!(depths, [&expected[..]].concat());
+}
+
+/// What waits costs nothing: a thousand processes wait for the last of others, through which three thousand tokens go.
+#[test]
+fn processes_that_wait_take_no_transfers() {
+    let mut source = "kernel k(); workload main { channel c[4]; channel w[1000][1]; pipeline {
+        replicate i in 0..1000 process wait { consume w[i] as s { k(); } }
+        process src { parallel for t in 0..3000 { send c as s { k(); } } close c; }
+        process dst { consume all c as s { k(); }"
+        .to_owned();
+    (0..1000).for_each(|at| source += &format!(" send w[{at}] as s {{ }}"));
+    let found = flow_of(&(source + " } } }"));
+    assert!(matches!(found.verdict, Verdict::Ends), "{:?}", found.verdict);
+}
+
+/// Two processes that take all that the other sends, each of which may close its own channel only behind that.
+#[test]
+fn what_feeds_each_other_for_ever_is_refused() {
+    let text = |inner: &str, p: &str, q: &str| {
+        format!(
+            "param n = 5; kernel k(); workload main {{ channel a[1]; channel b[1]; pipeline {{
+                process p {{ send a as s {{ }} consume all b as s {{ send a as t {{ k(); }} {inner} }} {p} }}
+                process q {{ consume all a as s {{ send b as t {{ }} }} {q} }} }} }}"
+        )
+    };
+    let refused = |source: &str| {
+        let (module, mut found) = wsp_ir::workload::text::parse("test.wsp", source, &mut Default::default());
+        if let Some(module) = module {
+            found.extend(
+                wsp_plan::workload::bind(&module, &[], &Default::default()).err().unwrap_or_default(),
+            );
+        }
+        let errors = found.iter().filter(|fault| fault.is_error());
+        errors.map(|fault| fault.code.0).collect::<Vec<_>>()
+    };
+    for (p, q) in [("", ""), ("close a;", "close b;"), ("close a;", ""), ("", "close b;")] {
+        assert_eq!(refused(&text("", p, q)), [789], "{p} {q}");
+    }
+    assert_eq!(refused(&text("if n > 4 { close a; }", "", "close b;")), [0u16; 0], "it may be closed within");
+    let ahead = text("", "", "close b;").replace("send a as t { k(); }", "k();");
+    assert_eq!(refused(&ahead), [0u16; 0], "a deadlock is told of as one");
 }
