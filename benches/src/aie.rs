@@ -59,7 +59,7 @@ impl Random {
 
 /// Column by column, up and down.
 fn snake() -> Vec<Tile> {
-    let row = |at: usize| if at / 4 % 2 == 0 { at % 4 } else { 3 - at % 4 };
+    let row = |at: usize| if (at / 4).is_multiple_of(2) { at % 4 } else { 3 - at % 4 };
     (0..TASKS).map(|at| Tile::new((at / 4) as u32, 2 + row(at) as u32)).collect()
 }
 
@@ -137,7 +137,7 @@ fn text(name: &str, workload: &str, kernels: &str, sizes: &[(&str, i64)]) -> Res
     let module = module.ok_or(found)?;
     let (library, found) = wsp_lang::compile(&format!("{name}.pto"), kernels, &mut sources);
     let library = library.ok_or(found)?;
-    let target = Device::named("xdna2").ok_or_else(|| Diagnostics(Vec::new()))?;
+    let target = Device::named("xdna2").map_err(|found| Diagnostics(vec![found]))?;
     let options = CompileOptions { target, ..CompileOptions::default() };
     let plan: PlanSource = WorkloadPlan::new(module, Some(&library), &options)?.into();
     let values = sizes.iter().map(|(name, value)| ((*name).to_owned(), ParamValue::Int((*value).into())));

@@ -158,6 +158,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "wsp-kernel",
             "wsp-runtime",
             "wsp-report",
+            "wsp-aie",
             "pto-wsp",
             "wsp-check",
             "wsp-cli",

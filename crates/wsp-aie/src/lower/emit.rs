@@ -42,6 +42,9 @@ struct Body<'p> {
     ops: Vec<Op>,
 }
 
+/// A kernel by number, where its operands are, what is copied before it runs, and the numbers that it takes.
+type Called<'a> = (usize, &'a [Place], &'a [(Place, Place)], &'a [Value]);
+
 impl Emitter<'_> {
     /// Adds a core on a tile.
     pub(crate) fn core(&mut self, program: &Program, tile: Tile, name: &str) {
@@ -291,7 +294,7 @@ impl Emitter<'_> {
     fn run(
         &mut self,
         body: &mut Body<'_>,
-        (kernel, operands, copies, numbers): (usize, &[Place], &[(Place, Place)], &[Value]),
+        (kernel, operands, copies, numbers): Called<'_>,
         held: &OrderedMap<(usize, usize), Value>,
         out: &mut Vec<Op>,
     ) {

@@ -55,9 +55,11 @@ pub(crate) struct Program {
 #[derive(Debug, Default)]
 pub(crate) struct Bodies {
     pub(super) all: Vec<Kernel>,
-    /// By launch, what is known of which is in bodies, and kernel.
-    known: Vec<((usize, FuncId), Vec<Option<Const>>, usize)>,
+    known: Vec<KnownBody>,
 }
+
+/// The launch and the function, the numbers that are known, and which body this is.
+type KnownBody = ((usize, FuncId), Vec<Option<Const>>, usize);
 
 impl Bodies {
     /// The number of the body of a kernel for these numbers, without those that a launch decides.
