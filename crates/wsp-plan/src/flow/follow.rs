@@ -124,7 +124,7 @@ impl Known<'_> {
             let times = |count: u64| match (all, looked) {
                 (_, Some(0)) => Some(0),
                 (Some(all), Some(looked)) => Some(count / looked * all + count % looked * all / looked),
-                (None, Some(looked)) => (count % looked == 0).then_some(count / looked),
+                (None, Some(looked)) => count.is_multiple_of(looked).then_some(count / looked),
                 (_, None) => Some(count),
             };
             channel.counted = count.and_then(|count| Some((times(count.sent)?, times(count.consumed)?)));

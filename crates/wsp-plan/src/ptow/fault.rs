@@ -122,7 +122,7 @@ impl Lowered {
                 let other = other.and_then(|process| pipeline.processes.get(process)).map(|name| &**name);
                 let (held, depth) = (channel.held(), channel.depth());
                 let (channel, sends, closes) = (&of.declared, of.sends, of.closes);
-                open.then(|| (Full { channel, held, depth, other, sends, closes }, span))
+                open.then_some((Full { channel, held, depth, other, sends, closes }, span))
             });
             let (channels, spans): (Vec<_>, Vec<_>) = channels.unzip();
             deadlock.waiting.push(Waiting {

@@ -8,8 +8,11 @@ fn flow_of(source: &str) -> Flow {
     flow(&module(source), &[]).expect("a pipeline")
 }
 
+/// Least depth, and that for the throughput.
+type Depths = (Option<u32>, Option<u32>);
+
 /// The depths of the channels of pipelines, and the lines that say why some are not known.
-fn searched(source: &str) -> (Vec<(Option<u32>, Option<u32>)>, Vec<String>) {
+fn searched(source: &str) -> (Vec<Depths>, Vec<String>) {
     let found = flow_of(source);
     let channels = found.pipelines.iter().flat_map(|pipeline| &pipeline.channels);
     let depths = channels.map(|channel| (channel.least, channel.throughput)).collect();
