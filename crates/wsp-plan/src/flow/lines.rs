@@ -51,7 +51,8 @@ impl ChannelFlow {
             // A range that ends before it begins has no iterations, whatever its expression is.
             let once = self.once[end].and_then(|once| u64::try_from(once).ok());
             let exact = rate.as_ref().filter(|_| once.and_then(|once| once.checked_mul(runs)) == Some(count));
-            let whole = rate.is_some().then_some(runs).filter(|runs| *runs > 0 && count % runs == 0);
+            let whole =
+                rate.is_some().then_some(runs).filter(|runs| *runs > 0 && count.is_multiple_of(*runs));
             match (exact, exact.and_then(IntExpr::as_const), whole) {
                 (Some(rate), Some(_), _) if runs == 1 => print_expr(module, rate),
                 (Some(rate), None, _) if runs == 1 => format!("{} = {count}", print_expr(module, rate)),
