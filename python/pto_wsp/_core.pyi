@@ -264,6 +264,9 @@ class Run:
     def wait(self, timeout: float | None = None) -> dict[str, Any] | None:
         """Waits for the end and gives the figures; `None` when `timeout` seconds pass before."""
 
+    def ends(self) -> None:
+        """Waits for the end, well or not."""
+
     def cancel(self) -> None:
         """Stops the run when the tasks that have started are over; it then fails with an `ExecutionError`."""
 
@@ -272,6 +275,9 @@ class Prepared:
 
     def __call__(self) -> None:
         """Runs the program; the arrays hold the results then."""
+
+    def has_changed(self) -> bool:
+        """Whether a table or a size has other values than those that the last run or exchange saw."""
 
     def rebind(self, named: Mapping[str, Any]) -> None:
         """Exchanges arrays, tables and sizes by name; what is not named stays. Nothing is compiled again."""

@@ -91,7 +91,7 @@ class PlacedAtCaller:
             return
         span = caller_span()
         found = [_placed(each, type(error), span) for each in error.diagnostics]
-        raise type(error)(found, "\n\n".join(each.rendered.rstrip() for each in found)) from error.__cause__
+        raise type(error)(found, errors.together(found)) from error.__cause__
 
 
 def _placed(found: errors.Diagnostic, cls: type[errors.WspError], span: Span | None) -> errors.Diagnostic:

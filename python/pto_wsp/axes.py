@@ -264,7 +264,31 @@ def compressed_rows(matrix: Any) -> tuple[Any, Any] | None:
             f"a sparse matrix has the format `{form}`, and `Sparse` axes are rows",
             help="convert it: `matrix.tocsr()`",
         )
+    _check_rows(matrix)
     return matrix.indptr, matrix.indices
+
+
+def _check_rows(matrix: Any) -> None:
+    """Refuses a matrix whose parts do not fit each other, as far as these are lists and arrays at all."""
+    rows, columns = matrix.shape
+    starts, indices = matrix.indptr, matrix.indices
+    if not (hasattr(starts, "__len__") and hasattr(indices, "__len__")):
+        return
+    if len(starts) != rows + 1 or starts[0] != 0:
+        what = (
+            f"its `indptr` is for {len(starts) - 1} rows, from {starts[0] if len(starts) else 'nothing'} on"
+        )
+    elif starts[-1] != len(indices):
+        what = f"its rows end at {starts[-1]}, and it has {len(indices)} `indices`"
+    elif len(indices) and int(max(indices.max() if hasattr(indices, "max") else max(indices), 0)) >= columns:
+        what = "one of its `indices` is no column of it"
+    else:
+        return
+    raise trace_error(
+        1030,
+        f"a sparse matrix of {rows} by {columns} does not fit itself: {what}",
+        help="make it anew, `matrix.copy()`, and `matrix.prune()` where there is room behind the last row",
+    )
 
 
 def _table(values: Table | Sequence[int]) -> Table:

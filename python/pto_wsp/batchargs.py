@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from typing import Any
 
@@ -34,16 +33,57 @@ def numbers(name: str, values: Any) -> Any:
     if found.size == 0 and found.ndim == 1 and isinstance(values, (list, tuple)):
         found = found.astype(np.int64)
     if found.ndim != 1 or found.dtype.kind not in "iu":
-        what = describe(values) if found.dtype.kind == "O" else f"{found.dtype} with {found.ndim} dimensions"
+        listed = found.dtype.kind in "OUS" or isinstance(values, (list, tuple))
+        what = describe(values) if listed else f"{found.dtype} with {found.ndim} dimensions"
         raise argument_error(
             1263, f"`{name}` is {what}", "give a list of integers, or an array of integers with one dimension"
         )
     return found
 
 
-def most(indices: Any) -> int:
-    """The largest page that is named."""
-    found = np.asarray(indices)
+def write_in_place(name: str, values: Any, new: Any) -> None:
+    """Gives the elements of a list, or of what shares its memory with NumPy, other values."""
+    seen = np.asarray(values)
+    if not isinstance(values, list) and int(new.max(initial=0)) > np.iinfo(seen.dtype).max:
+        raise argument_error(
+            1263,
+            f"`{name}` is of {seen.dtype}, which does not hold {int(new.max())}",
+            "plan with an array of `np.int32`",
+        )
+    if isinstance(values, list):
+        values[:] = new.tolist()
+    elif seen.flags.writeable:
+        seen[...] = new
+    # What is no array, a tuple for instance, has given a copy.
+    if not np.array_equal(np.asarray(values), new):
+        raise argument_error(
+            1255,
+            f"`{name}` is {describe(values)}, which cannot be changed in place",
+            "plan with a list or an array that may be written",
+        )
+
+
+def refuse_more_queries(table: dict[str, Any], page_size: int) -> None:
+    """Refuses requests that have fewer tokens than queries, of a page table that can be."""
+    starts, indptr, last = (
+        np.asarray(table[name], np.int64) for name in ("q_indptr", "kv.indptr", "kv.last_page_len")
+    )
+    asked = np.diff(starts)
+    tokens = np.maximum(np.diff(indptr) - 1, 0) * page_size + last
+    over = np.flatnonzero(asked > tokens)
+    if over.size:
+        at = int(over[0])
+        raise argument_error(
+            1263,
+            f"request {at} asks {asked[at]} queries, and has as many tokens as {tokens[at]}",
+            "queries are the last tokens of their request: give these pages and count them in "
+            "`last_page_len` first",
+        )
+
+
+def most(indices: Any, used: int) -> int:
+    """The largest page that is named by the first so many numbers; behind them there is room."""
+    found = np.asarray(indices)[: max(used, 0)]
     return max(0, min(int(found.max()), 2**31)) if found.size else 0
 
 
@@ -76,8 +116,10 @@ def scale(sm_scale: Any) -> dict[str, float]:
     if sm_scale is None:
         return {}
     number = isinstance(sm_scale, (int, float, np.floating)) and not isinstance(sm_scale, bool)
-    if not number or not math.isfinite(sm_scale):
-        raise argument_error(1262, f"`sm_scale` is {describe(sm_scale)}", "give a finite number, or None")
+    if not number or not abs(float(sm_scale)) <= float(np.finfo(np.float32).max):
+        raise argument_error(
+            1262, f"`sm_scale` is {describe(sm_scale)}", "give a finite number that f32 has, or None"
+        )
     return {"sm_scale": float(sm_scale)}
 
 
@@ -121,6 +163,8 @@ def reshaped(name: str, array: Any, shape: tuple[int, ...]) -> Any:
     seen = array.reshape(shape)
     if name != "q" and isinstance(seen, np.ndarray) and seen.size and not np.may_share_memory(seen, array):
         raise argument_error(
-            1254, f"`{name}` is no array without gaps", f"give one: `{name} = np.empty({shape}, np.float32)`"
+            1254,
+            f"`{name}` is no array without gaps",
+            f"give one: `{name} = np.empty({array.shape}, np.float32)`",
         )
     return seen

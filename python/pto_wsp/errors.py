@@ -386,7 +386,25 @@ def from_diagnostics(records: Iterable[Mapping[str, Any]], cause: BaseException 
     placed = [_placed(record, here) for record in records]
     first = next((record for record in placed if record["severity"] == "error"), placed[0])
     diagnostics = [Diagnostic.of(_raised(record, cause)) for record in placed]
-    return class_of(first["code"])(diagnostics, "\n\n".join(d.rendered for d in diagnostics))
+    return class_of(first["code"])(diagnostics, together(diagnostics))
+
+
+_MOST_LINES = 12
+"""Lines of an error beyond which its further findings are counted."""
+
+
+def together(found: Sequence[Diagnostic]) -> str:
+    """The text of findings: the first one, and others as far as they are read at a look."""
+    shown, lines = [found[0].rendered], found[0].rendered.count("\n")
+    for each in found[1:]:
+        lines += each.rendered.count("\n") + 2
+        if lines > _MOST_LINES:
+            break
+        shown.append(each.rendered)
+    more = len(found) - len(shown)
+    if more:
+        shown.append(f"and {more} more: `error.diagnostics` has all of them")
+    return "\n\n".join(shown)
 
 
 def _placed(record: Mapping[str, Any], here: Span | None) -> Mapping[str, Any]:

@@ -28,12 +28,13 @@ _KINDS = {
     ".pto": ("kernels", "write `load(path)`"),
     ".tg": ("a task graph", "write `TaskGraph.from_file(path)`"),
     ".ptog": ("a task graph", "write `TaskGraph.from_file(path)`"),
+    ".py": ("text of Python", "import it: `import name`"),
     ".wsp": (
         "a workload as text",
         "write the workload in Python, with `@workload`, or run the file with `wsp`",
     ),
 }
-"""Files of PTO-WSP by their endings: what they have, and what takes them."""
+"""Files by their endings: what they have, and what takes them."""
 
 
 def refuse_other_kinds(path: str, taken: tuple[str, ...]) -> None:

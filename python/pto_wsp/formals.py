@@ -296,6 +296,34 @@ def _size(workload: str, formal: Formal, value: Any) -> Any:
     return FixedSize(number, formal.name)
 
 
+def extents_of(formals: tuple[Formal, ...]) -> set[str]:
+    """The names of sizes that annotations of parameters say."""
+    said: set[Any] = set()
+    for formal in formals:
+        kind = formal.kind
+        said.update(kind.dims if isinstance(kind, TensorSpec) else ())
+        said.add(kind.length if isinstance(kind, TableSpec) else None)
+        said.add(kind.outer if isinstance(kind, RaggedSpec) else None)
+    return {name for name in said if isinstance(name, str)}
+
+
+def constant_extent(workload: str, formal: Formal, value: Any) -> int:
+    """The value of a `Constexpr` whose name is an extent of another parameter."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = -1
+    if isinstance(value, bool) or not 0 <= number < 2**63:
+        raise trace_error(
+            1016,
+            f"`{formal.name}` of workload `{workload}` is {describe(value)}, and an extent of another "
+            "parameter",
+            labels=[(formal.span, "the parameter")],
+            help=f"give an int from 0, or name the extent otherwise than `{formal.name}`",
+        )
+    return number
+
+
 def _wrong(workload: str, formal: Formal, value: Any, why: str) -> Exception:
     shown = said(value)
     return trace_error(

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from ._raise import argument_error
+from .expr import describe
 from .htmltables import fields, table
 
 if TYPE_CHECKING:
@@ -49,11 +53,42 @@ def levels(graph: Graph) -> list[list[int]]:
     return found
 
 
+def checked_task(graph: Graph, task: Any) -> int:
+    """The number of a task of the graph."""
+    try:
+        number = operator.index(task)
+    except TypeError:
+        number = -1
+    if not 0 <= number < graph.num_tasks:
+        most = graph.num_tasks - 1
+        help = f"give the number of a task, from 0 to {most}" if most >= 0 else "the graph has no task"
+        raise argument_error(1262, f"`task` is {describe(task)}", help)
+    return number
+
+
+def _cost(cost: Any, task: int) -> float:
+    """What a task costs by a function of the caller."""
+    given = cost(task)
+    if isinstance(given, (str, bytes)) or not hasattr(given, "__float__") or not math.isfinite(given):
+        raise argument_error(
+            1262,
+            f"`cost` gives {describe(given)} for task {task}",
+            "give a function of a task's number that returns a number: `lambda task: 1.0`",
+        )
+    return float(given)
+
+
 def critical_path(graph: Graph, cost: Callable[[int], float] | None) -> list[int]:
     """Tasks of a costliest path, first to last."""
+    if cost is not None and not callable(cost):
+        raise argument_error(
+            1262,
+            f"`cost` is {describe(cost)}",
+            "give a function of a task's number, or None: `lambda task: 1.0`",
+        )
     kernels = _kernels(graph)
     costs = [
-        0.0 if kernel == _JOINS else 1.0 if cost is None else float(cost(task))
+        0.0 if kernel == _JOINS else 1.0 if cost is None else _cost(cost, task)
         for task, kernel in enumerate(kernels)
     ]
     reached, before = _reached(graph, costs)

@@ -52,13 +52,13 @@ class _P:
     def __call__(self, a: Axis, b: Axis, c: Axis, d: Axis, /) -> Iterable[Indices4]: ...
     @overload
     def __call__(self, a: Axis, b: Axis, c: Axis, d: Axis, /, *more: Axis) -> Iterable[tuple[Expr, ...]]: ...
-    def __call__(self, *axes: Any) -> Any:
+    def __call__(self, *axes: Any, **named: Any) -> Any:
         """`for i, j in P(n, m):` all index pairs, ordered by their data only.
 
         Takes axes, sizes, ints, expressions and Python's `range`. A ragged axis is taken under the index of
         the enclosing loop over its outer axis, or say it: `P(tok[b])`.
         """
-        return LoopHead("P", axes, ordered=False)
+        return LoopHead("P", axes, named, ordered=False)
 
     @overload
     def seq(self, axis: Axis, /) -> Iterable[Expr]: ...
@@ -70,11 +70,11 @@ class _P:
     def seq(self, a: Axis, b: Axis, c: Axis, d: Axis, /) -> Iterable[Indices4]: ...
     @overload
     def seq(self, a: Axis, b: Axis, c: Axis, d: Axis, /, *more: Axis) -> Iterable[tuple[Expr, ...]]: ...
-    def seq(self, *axes: Any) -> Any:
+    def seq(self, *axes: Any, **named: Any) -> Any:
         """`for i in P.seq(n):` one iteration after the other: its tasks start when all tasks of the one
         before are complete.
         """
-        return LoopHead("P.seq", axes, ordered=True)
+        return LoopHead("P.seq", axes, named, ordered=True)
 
     def sel(self, row: Row | i64) -> SelectHead[Expr]:
         """`for e in P.sel(route[b]):` the columns of a row of a sparse axis; `P.sel(…).enumerate()` with
@@ -216,9 +216,12 @@ class _Head:
 class LoopHead(_Head):
     """`P(…)` and `P.seq(…)`: iterate it with `for`."""
 
-    def __init__(self, what: str, axes: tuple[Any, ...], *, ordered: bool) -> None:
+    def __init__(self, what: str, axes: tuple[Any, ...], named: dict[str, Any], *, ordered: bool) -> None:
         self.what = f"{what}(…)"
         super().__init__()
+        if named:
+            help = f"write `{what}(P.range(lo, hi, step))`" if "step" in named else f"write `{what}(a, b)`"
+            raise trace_error(1011, f"`{what}` takes axes alone, and no `{next(iter(named))}=…`", help=help)
         if not axes:
             raise trace_error(1011, f"`{what}()` has no axis", help=f"write `for i in {what}(n):`")
         self.axes = axes

@@ -227,10 +227,24 @@ class Program:
             only_by_name(call, unnamed, self.arguments)
         given = {**self._arrays, **named}
         for axis in self._sparse:
-            rows = compressed_rows(given[axis]) if axis in given else None
-            if rows is not None:
-                del given[axis]
-                given[f"{axis}_indptr"], given[f"{axis}_indices"] = rows
+            if axis not in given or axis in self._names():
+                continue
+            parts = (f"{axis}_indptr", f"{axis}_indices")
+            twice = next((part for part in parts if part in named), None)
+            if twice is not None and axis in named:
+                message = f"`{axis}` and `{twice}` are given, of one axis"
+                raise argument_error(1260, message, f"leave `{twice}` out, or `{axis}`")
+            matrix = given.pop(axis)
+            if matrix is None or twice is not None:
+                continue
+            rows = compressed_rows(matrix)
+            if rows is None:
+                raise argument_error(
+                    1263,
+                    f"`{axis}` is {describe(matrix)}, no sparse matrix",
+                    f"give `scipy.sparse.csr_matrix({axis})`, or `{parts[0]}=…, {parts[1]}=…`",
+                )
+            given.update(zip(parts, rows, strict=True))
         return given
 
     def _limit(self, timeout: Any, given: dict[str, Any]) -> float | None:

@@ -99,6 +99,7 @@ class Graph:
 
     def name_of(self, task: int) -> str:
         """A task as it is called: `merge[0, 3]`."""
+        task = graphviews.checked_task(self, task)
         ends, values = self._coordinates
         known = task < len(ends)
         at = values[int(ends[task - 1]) if task else 0 : int(ends[task])] if known else ()

@@ -7,14 +7,15 @@ import math
 import sys
 import time
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakSet
 
 from ._raise import PlacedAtCaller, argument_error, only_by_name
 from .errors import WspError
 from .expr import describe
+from .hints import lacks
 from .results import Stats
 from .spans import caller_span
 from .thrown import warn_thrown_away
@@ -102,10 +103,8 @@ def seconds_of(value: Any, example: str) -> float:
     except (TypeError, ValueError):
         seconds = math.nan
     if isinstance(value, (str, bool)) or math.isnan(seconds):
-        name = "every" if "watch" in example else "timeout"
-        raise argument_error(
-            1262, f"`{name}` is {describe(value)}", f"give seconds: `{example}`, or None for no end"
-        )
+        name, rest = ("every", "") if "watch" in example else ("timeout", ", or None for no end")
+        raise argument_error(1262, f"`{name}` is {describe(value)}", f"give seconds: `{example}`{rest}")
     return seconds
 
 
@@ -190,24 +189,28 @@ class Run:
 
     def __await__(self) -> Generator[Any, None, Stats]:
         """Waits for its end in a coroutine: `stats = await run`. The run of a task that is cancelled is
-        stopped.
+        stopped, and its arrays are free when the cancellation is raised.
         """
-        return self._awaited().__await__()
+        return cast("Generator[Any, None, Stats]", _Awaited(self))
 
     async def _awaited(self) -> Stats:
         import asyncio
 
+        ended = asyncio.get_running_loop().run_in_executor(None, self._core.ends)
         try:
-            await asyncio.to_thread(self._ends)
+            await asyncio.shield(ended)
         except asyncio.CancelledError:
             self.cancel()
+            # Its caller knows that it was stopped.
+            self._raised = True
+            await ended
             raise
         return self.synchronize()
 
-    def _ends(self) -> None:
-        """Waits for its end, however it ends."""
-        with suppress(Exception):
-            self._core.wait(None)
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise lacks(self, name, "")
 
     @property
     def progress(self) -> Progress:
@@ -250,6 +253,35 @@ class Run:
 
     def __repr__(self) -> str:
         return f"<run of {self._program.name}: {'ended' if self.is_complete() else self.progress}>"
+
+
+class _Awaited:
+    """The steps of a coroutine that awaits a run, each a call of its own: errors carry the frames of callers
+    alone.
+    """
+
+    __slots__ = ("_steps",)
+
+    def __init__(self, run: Run) -> None:
+        self._steps = run._awaited().__await__()
+
+    def __iter__(self) -> _Awaited:
+        return self
+
+    def __next__(self) -> Any:
+        return next(self._steps)
+
+    def send(self, value: Any) -> Any:
+        """Goes on with a value."""
+        return self._steps.send(value)
+
+    def throw(self, *error: Any) -> Any:
+        """Goes on with an exception."""
+        return self._steps.throw(*error)
+
+    def close(self) -> None:
+        """Ends it."""
+        self._steps.close()
 
 
 class BoundProgram:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from . import errors
-from ._raise import PlacedAtCaller, argument_error
+from ._raise import argument_error
 from .batchargs import (
     MOST,
     TABLE,
@@ -23,18 +23,21 @@ from .batchargs import (
     named_table,
     numbers,
     of_type,
+    refuse_more_queries,
     reshaped,
     scale,
     schedule_of,
     shared,
     short,
+    write_in_place,
 )
+from .batcherrors import InWordsOf, told
 from .dtypes import DType, bf16, dtype_of, f16, f32
 from .expr import describe, is_word
 from .hints import lacks
 from .memory import empty
 from .program import Program, launch_file
-from .spans import PACKAGE, caller_span
+from .spans import caller_span
 
 if TYPE_CHECKING:
     from . import _static
@@ -62,24 +65,10 @@ class _Planned:
     """The same as the program has them."""
     page: tuple[int, int, int]
     """The extents of a page, in the order of the layout."""
+    page_size: int
+    """The tokens of a page."""
     sees: str
     """What it is for, to people."""
-
-
-class _PlacedAtCall(PlacedAtCaller):
-    """A `with` block whose errors of arguments are placed at the call: in the programs of this package nobody
-    looks for them.
-    """
-
-    __slots__ = ()
-
-    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
-        if isinstance(error, errors.ArgumentError) and (error.file or "").startswith(PACKAGE):
-            raise argument_error(int(error.code.removeprefix("WSP")), error.message, error.help)
-        super().__exit__(kind, error, traceback)
-
-
-_AT_CALL = _PlacedAtCall()
 
 
 class _Batch:
@@ -160,6 +149,7 @@ class _Batch:
             shapes,
             {name: self._inner(name, shape) for name, shape in shapes.items()},
             (*page, head_dim),
+            page_size,
             shown,
         )
         self._check(plan)
@@ -174,9 +164,11 @@ class _Batch:
         """Refuses page tables that cannot be, before there is a cache."""
         given: dict[str, Any] = {**plan.table, **plan.values, "q": (plan.dtype.name, plan.inner["q"])}
         for cache in self._CACHES:
-            pages = (most(plan.table[f"{cache}.indices"]) + 1, *plan.page)
+            starts = plan.table[f"{cache}.indptr"]
+            used = int(starts[-1]) if len(starts) else 0
+            pages = (most(plan.table[f"{cache}.indices"], used) + 1, *plan.page)
             given[f"{cache}.k"] = given[f"{cache}.v"] = (plan.dtype.name, pages)
-        with _AT_CALL:
+        with InWordsOf(self, plan.page_size):
             plan.program._core.workspace_query(given, plan.program._run_options)
 
     def _current(self, call: str) -> _Planned:
@@ -204,7 +196,10 @@ class _Batch:
             and (lse is last[4] if lse is not None else self._room[1] is last[4])
         ):
             last = self._bind(q, k, v, out, lse)
-        self._bound()  # type: ignore[misc]
+        try:
+            self._bound()  # type: ignore[misc]
+        except errors.WspError as error:
+            raise told(self, error, self._current("run").page_size) from error.__cause__
         return last[3]
 
     def _bind(self, q: Any, k: Any, v: Any, out: Any, lse: Any) -> tuple[Any, Any, Any, Any, Any]:
@@ -219,7 +214,7 @@ class _Batch:
         for name, array, before in zip(("q", "k", "v", "out", "lse"), given, self._last, strict=True):
             if array is not before or self._bound is None:
                 arrays.update(self._named(plan, name, array))
-        with _AT_CALL:
+        with InWordsOf(self, plan.page_size):
             if self._bound is None:
                 self._bound = plan.program.bind(**arrays, **plan.table, **plan.values)
             else:
@@ -280,28 +275,50 @@ class _Growing(_Batch):
 
     __slots__ = ()
 
+    _FROM_NONE: bool
+    """Whether a request without pages has tokens all the same, so that it needs a page for one more."""
+
     @property
     def lengths(self) -> list[int]:
-        """Tokens of each request, of its own pages, as the page table says at present."""
+        """Tokens of each request, of its own pages, as the page table says at present. Errors:
+        `ArgumentError` for a table that cannot be.
+        """
         plan = self._current("lengths")
-        indptr, _, last = (np.asarray(plan.table[f"kv.{name}"], np.int64) for name in TABLE)
-        pages = np.diff(indptr)
-        size = plan.page[0] if self._layout == "NHD" else plan.page[1]
-        return [int(n) for n in np.where(pages > 0, (pages - 1) * size + last, 0)]
+        pages, last = self._present(plan)
+        return [int(n) for n in np.where(pages > 0, (pages - 1) * plan.page_size + last, 0)]
+
+    def _present(self, plan: _Planned) -> tuple[Any, Any]:
+        """How many pages requests have, and the tokens in their last ones, of the table that there is."""
+        table = {name: plan.table[f"kv.{name}"] for name in TABLE}
+        indptr, indices, last = (numbers(name, values).astype(np.int64) for name, values in table.items())
+        pages, rows = np.diff(indptr), plan.shapes["q"][0]
+        fits = (
+            len(last) == len(pages) == rows
+            and indptr[0] == 0
+            and indptr[-1] <= len(indices)
+            and bool(((pages >= 0) & (last >= (pages > 0)) & (last <= plan.page_size * (pages > 0))).all())
+        )
+        if not fits:
+            self._check(plan)
+            raise argument_error(
+                1263,
+                f"the page table is for {len(last)} requests, and the plan for {rows}",
+                "call `plan` for other requests",
+            )
+        return pages, last
 
     def advance(self) -> None:
         """Every request has one token more: adds 1 to each element of the `last_page_len` that `plan` was
         given, in place. The next run sees it.
 
-        Errors: `PlanError` where a request has no room for a token in its last page. Then nothing is changed:
-        give it a page, in place where `indices` has room or by another `plan`.
+        A request of `BatchDecode` without pages is none that runs, and stays as it is. Errors: `PlanError`
+        where a request has no room for a token in its last page, `ArgumentError` for a table that cannot be.
+        Then nothing is changed: give the request a page, in place where `indices` has room or by another
+        `plan`.
         """
         plan = self._current("advance")
-        size = plan.page[0] if self._layout == "NHD" else plan.page[1]
-        last = plan.table["kv.last_page_len"]
-        indptr = np.asarray(plan.table["kv.indptr"], np.int64)
-        filled = np.asarray(last, np.int64)
-        full = np.flatnonzero((filled >= size) | (np.diff(indptr) == 0))
+        pages, last = self._present(plan)
+        full = np.flatnonzero((last >= plan.page_size) | ((pages == 0) & self._FROM_NONE))
         if full.size:
             request, more = int(full[0]), int(full.size) - 1
             others = f", and so do {more} others" if more else ""
@@ -315,19 +332,12 @@ class _Growing(_Batch):
                     "has room, or call `plan` with others"
                 ],
             )
-        try:
-            if isinstance(last, list):
-                last[:] = [n + 1 for n in last]
-            else:
-                last += 1
-                if plan.table["kv.last_page_len"] is not last:
-                    raise TypeError("a new object")
-        except (TypeError, ValueError):
-            raise argument_error(
-                1255,
-                f"`last_page_len` is {describe(last)}, which cannot be changed in place",
-                "plan with a list or an array that may be written",
-            ) from None
+        write_in_place("last_page_len", plan.table["kv.last_page_len"], last + (pages > 0))
+
+
+for _method in (_Batch.__init__, _Batch.run, _Growing.advance):
+    # So Python names it where it is given too much.
+    _method.__qualname__ = f"Batch.{_method.__name__}"
 
 
 class BatchDecode(_Growing):
@@ -340,6 +350,7 @@ class BatchDecode(_Growing):
     __slots__ = ()
 
     _FILE = "decode.pto"
+    _FROM_NONE = False
     _CACHES = ("kv",)
 
     def plan(
@@ -382,6 +393,7 @@ class BatchCascade(_Growing):
     __slots__ = ()
 
     _FILE = "cascade.pto"
+    _FROM_NONE = True
     _CACHES = ("kv", "prefix")
 
     def plan(
@@ -454,3 +466,17 @@ class BatchPrefill(_Batch):
         table = {"q_indptr": q_indptr, **named_table("kv", indptr, indices, last_page_len)}
         heads = (q_heads, kv_heads, head_dim, page_size)
         self._planned(None, table, scale(sm_scale), heads, dtype, int(starts[-1]))
+
+    def _check(self, plan: _Planned) -> None:
+        super()._check(plan)
+        refuse_more_queries(plan.table, plan.page_size)
+
+    def run(self, q: Any, kv: tuple[Any, Any], out: Any = None, lse: Any = None) -> Any:
+        """As `BatchDecode.run`."""
+        if self._bound is not None:
+            plan = self._current("run")
+            with InWordsOf(self, plan.page_size):
+                changed = self._bound._core.has_changed()
+            if changed:
+                self._check(plan)
+        return super().run(q, kv, out, lse)

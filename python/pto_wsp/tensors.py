@@ -92,6 +92,17 @@ class Indexable:
             1002, f"Python cannot look at the elements of `{self.shown}`", help="read a `Slot` or a `Table`"
         )
 
+    def _is_no_number(self, *_: Any) -> Any:
+        raise trace_error(
+            1004,
+            f"a workload does not compute with the elements of `{self.shown}`",
+            help="compute in a kernel; for a condition read a `Table`, or a `Slot` that a task writes",
+        )
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _is_no_number
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = __matmul__ = _is_no_number
+    __rmatmul__ = __neg__ = __lt__ = __le__ = __gt__ = __ge__ = _is_no_number
+
 
 class TensorSpec:
     """The annotation `Tensor[f16, "batch", 128]`: a launch-time tensor with the name of the parameter. In

@@ -11,7 +11,16 @@ from ._raise import schedule_error, trace_error
 from ._seam import REQUIRED, Span
 from .axes import DenseDyn, FixedSize, Ragged, Sparse
 from .expr import describe
-from .formals import Formal, bind, checked, formals_of, launch_value, signature_text
+from .formals import (
+    Formal,
+    bind,
+    checked,
+    constant_extent,
+    extents_of,
+    formals_of,
+    launch_value,
+    signature_text,
+)
 from .hints import did_you_mean, lacks
 from .keys import place_raised
 from .nodes import Blocks
@@ -244,6 +253,8 @@ class Workload(Scheduled):
                 value = checked(self._name, formal, formal.default)
             if isinstance(value, FixedSize) and formal.kind == "size":
                 self._fix(trace, formal.name, int(value))
+            if formal.is_constexpr and value is not REQUIRED and formal.name in extents_of(self._formals):
+                self._fix(trace, formal.name, constant_extent(self._name, formal, value))
             if isinstance(value, DenseDyn) or value is REQUIRED:
                 values[formal.name] = REQUIRED
             else:

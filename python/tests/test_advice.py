@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import importlib.util
+from array import array
 from pathlib import Path
 
 import numpy as np
@@ -307,6 +308,8 @@ MISTAKES = [
     ("WSP1250", "program.execute(**X)", given(X={"X": np.ones(3)})),
     ("WSP1250", "sorted(X)", given(X={1.0, 2.0})),
     ("WSP1252", "np.frombuffer(Y, np.float32).copy()", given(Y=bytearray(128))),
+    ("WSP1252", "np.asarray(Y).astype(np.float32)", given(Y=array("i", [0] * 128))),
+    ("WSP1252", "np.asarray(Y).astype(np.float32)", given(Y=memoryview(array("d", [0] * 128)))),
     ("WSP1022", "annotate the parameter `In`", of(lambda i: scaled[i](X[i], Y[i], X))),
     ("WSP1111", "pto.cast(tile, f16)", of(lambda i: halved[i](X[i : i + 1], Y[i : i + 1]))),
     ("WSP1034", "with P.when(a), P.when(b):", of_a_chain.compile),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,13 @@ from pto_wsp import (
     BatchCascade,
     BatchDecode,
     BatchPrefill,
+    Constexpr,
     DenseDyn,
     InOut,
     P,
     Scalar,
     Sparse,
+    Tensor,
     errors,
     f16,
     f32,
@@ -156,12 +159,12 @@ def row_pointers_of_two_dimensions() -> None:
     BatchDecode().plan(np.zeros((2, 2), np.int32), [0], [1], *FORM)  # here
 
 
-@argument(errors.ArgumentError, "WSP0554", "kv.indptr")
+@argument(errors.ArgumentError, "WSP0554", "`indptr` decreases")
 def row_pointers_that_fall() -> None:
     BatchDecode().plan([0, 2, 1], [0, 1], [1, 1], *FORM)  # here
 
 
-@argument(errors.ArgumentError, "WSP0554", "0, …")
+@argument(errors.ArgumentError, "WSP0554", "`indptr=[0, …]`")
 def row_pointers_that_do_not_begin_at_0() -> None:
     BatchDecode().plan([1, 2], [0, 1], [1], *FORM)  # here
 
@@ -290,6 +293,137 @@ def a_token_more_in_a_table_that_may_only_be_read() -> None:
     decode.advance()  # here
 
 
+def changed(last: Any, change: Any, **options: Any) -> BatchDecode:
+    """A plan whose `last_page_len` has changed since."""
+    decode = BatchDecode()
+    decode.plan([0, 1, 3], [2, 0, 1], last, 4, 2, 16, 200, "f32", **options)
+    change(last)
+    return decode
+
+
+@argument(errors.ArgumentError, "WSP1263", "which does not hold 128")
+def a_token_more_than_int8_counts() -> None:
+    decode = changed(np.array([127, 1], np.int8), len)
+    decode.advance()  # here
+
+
+@argument(errors.ArgumentError, "WSP1263", "`[2.5, 1]`")
+def a_token_more_than_a_fraction() -> None:
+    decode = changed([2, 1], lambda last: last.__setitem__(0, 2.5))
+    decode.advance()  # here
+
+
+@argument(errors.ArgumentError, "WSP1263", "`['2', 1]`")
+def a_token_more_than_text() -> None:
+    decode = changed([2, 1], lambda last: last.__setitem__(0, "2"))
+    decode.advance()  # here
+
+
+@argument(errors.ArgumentError, "WSP0552", "it has 1")
+def a_token_more_of_fewer_requests() -> None:
+    decode = changed([2, 1], list.pop)
+    decode.advance()  # here
+
+
+@argument(errors.ArgumentError, "WSP0552", "it has 3")
+def a_token_more_of_more_requests() -> None:
+    decode = changed([2, 1], lambda last: last.append(1))
+    decode.advance()  # here
+
+
+@argument(errors.ArgumentError, "WSP0556", "1 to 200")
+def lengths_beyond_a_page() -> None:
+    decode = changed([2, 1], lambda last: last.__setitem__(0, 201))
+    decode.lengths  # here
+
+
+@argument(errors.ArgumentError, "WSP0552", "the plan is for 2")
+def a_table_that_has_grown_since() -> None:
+    table_ = ([0, 1, 3], [2, 0, 1, 3], [2, 1])
+    decode = planned(*table_)
+    decode.run(queries(), pages(4))
+    table_[0].append(4)
+    table_[2].append(1)
+    decode.run(queries(), pages(4))  # here
+
+
+@argument(errors.ArgumentError, "WSP0552", "`k` and `v` of one shape")
+def values_of_fewer_pages() -> None:
+    decode = planned()
+    decode.run(queries(), (pages(4)[0], pages(3)[1]))  # here
+
+
+@argument(errors.ArgumentError, "WSP1254", "out = np.empty(out.shape, np.float32)")
+def results_with_gaps() -> None:
+    decode = planned()
+    decode.run(queries(), pages(), lse=None, out=np.zeros((4, 2, 16), np.float32).transpose(1, 0, 2))  # here
+
+
+@argument(errors.ArgumentError, "WSP1262", "larger than 32 bits count")
+def a_head_of_too_many_lanes() -> None:
+    BatchDecode().plan(*GOOD, 4, 2, 10**9, 8, "f32")  # here
+
+
+@argument(errors.ArgumentError, "WSP1262", "a finite number that f32 has")
+def a_scale_that_f32_does_not_have() -> None:
+    BatchDecode().plan(*GOOD, *FORM, sm_scale=1e300)  # here
+
+
+@argument(errors.ArgumentError, "WSP1268", "`BatchDecode()`, with results of its own")
+def results_that_a_run_writes() -> None:
+    decode, out, ends = planned(), np.zeros((2, 4, 16), np.float32), threading.Event()
+    Z = tensor(out.shape, f32)
+
+    @python_kernel
+    def waits(z: InOut) -> None:
+        assert ends.wait(60)
+        z += 1
+
+    @workload
+    def held() -> None:
+        waits(Z)
+
+    run = held.compile(num_threads=2).execute_async(Z=out)
+    try:
+        decode.run(queries(), pages(), out)  # here
+    finally:
+        ends.set()
+        run.synchronize()
+
+
+@argument(errors.ArgumentError, "WSP0556", "`prefix_last_page_len` is 0")
+def a_prefix_without_a_token() -> None:
+    BatchCascade().plan([0], 0, *GOOD, *FORM)  # here
+
+
+@argument(errors.ArgumentError, "WSP0555", "`prefix_indices[0]`")
+def a_prefix_in_a_page_that_is_not_there() -> None:
+    cascade = BatchCascade()
+    cascade.plan([9], 3, *GOOD, *FORM)
+    cascade.run(queries(), pages())  # here
+
+
+@argument(errors.PlanError, "WSP0580", "request 0")
+def a_first_own_token_without_a_page() -> None:
+    cascade = BatchCascade()
+    cascade.plan([2], 3, [0, 0], [], [0], *FORM)
+    cascade.advance()  # here
+
+
+@argument(errors.ArgumentError, "WSP1263", "request 0 asks 2 queries")
+def more_queries_than_tokens() -> None:
+    BatchPrefill().plan([0, 2, 2], [0, 1, 3], [2, 0, 1], [1, 8], *FORM)  # here
+
+
+@argument(errors.ArgumentError, "WSP1263", "request 0 asks 2 queries")
+def fewer_tokens_than_queries_since() -> None:
+    prefill, last = BatchPrefill(), [2, 8]
+    prefill.plan([0, 2, 2], [0, 1, 3], [2, 0, 1], last, *FORM)
+    prefill.run(queries(), pages())
+    last[0] = 1
+    prefill.run(queries(), pages())  # here
+
+
 @argument(errors.ArgumentError, "WSP1263", "[0, 3, 5]")
 def queries_that_begin_after_they_end() -> None:
     BatchPrefill().plan([0, 3, 2], *GOOD, *FORM)  # here
@@ -329,6 +463,17 @@ def a_bound_host_entry_with_an_array_to_copy() -> None:
 def a_pause_that_is_text() -> None:
     run = copies.compile().execute_async(X=rows(2), Y=rows(2))
     run.watch("often")  # type: ignore[arg-type]  # here
+
+
+@argument(errors.ArgumentError, "WSP1262", "give seconds: `run.watch(0.1)`")
+def a_pause_without_an_end() -> None:
+    run = copies.compile().execute_async(X=rows(2), Y=rows(2))
+    run.watch(None)  # type: ignore[arg-type]  # here
+
+
+@argument(errors.UnknownAttributeError, "WSP1271", "did you mean")
+def a_run_with_a_typing_error() -> None:
+    copies.compile().execute_async(X=rows(2), Y=rows(2)).cancl()  # type: ignore[attr-defined]  # here
 
 
 @argument(errors.ArgumentError, "WSP1262", "timeout=2.5")
@@ -374,6 +519,46 @@ def a_matrix_in_columns_for_a_run() -> None:
     program.execute(Z=np.zeros((4, 4), np.float32), route=Matrix("coo"))  # here
 
 
+def parts(shape: tuple[int, int], indptr: list[int], indices: list[int]) -> Matrix:
+    """A matrix of these parts."""
+    matrix = Matrix("csr")
+    matrix.shape = shape  # type: ignore[assignment]
+    matrix.indptr, matrix.indices = np.array(indptr), np.array(indices)
+    return matrix
+
+
+@CASES.add(errors.TraceError, "WSP1030", "from 1 on")
+def a_matrix_whose_rows_begin_at_1() -> None:
+    routed.compile().execute(Z=np.zeros((4, 4), np.float32), route=parts((2, 4), [1, 1, 2], [3, 0]))  # here
+
+
+@CASES.add(errors.TraceError, "WSP1030", "prune()")
+def a_matrix_with_more_columns_than_rows_have() -> None:
+    routed.compile().execute(Z=np.zeros((4, 4), np.float32), route=parts((2, 4), [0, 1, 1], [3, 0]))  # here
+
+
+@CASES.add(errors.TraceError, "WSP1030", "for 2 rows")
+def a_matrix_of_another_shape() -> None:
+    sparse(2, parts((3, 4), [0, 1, 2], [3, 0]))  # here
+
+
+@CASES.add(errors.TraceError, "WSP1030", "no column of it")
+def a_matrix_of_fewer_columns() -> None:
+    sparse(2, parts((2, 3), [0, 1, 2], [3, 0]))  # here
+
+
+@CASES.add(errors.ArgumentError, "WSP1263", "scipy.sparse.csr_matrix(route)")
+def a_dense_matrix_for_an_axis() -> None:
+    routed.compile().execute(Z=np.zeros((4, 4), np.float32), route=np.eye(4))  # here
+
+
+@CASES.add(errors.ArgumentError, "WSP1260", "leave `route_indptr` out")
+def a_matrix_beside_its_rows() -> None:
+    routed.compile().execute(  # here
+        Z=np.zeros((4, 4), np.float32), route=Matrix("csr"), route_indptr=[0, 1, 2]
+    )
+
+
 @CASES.add(errors.TraceError, "WSP1030", "matrix.tocsr()")
 def an_axis_without_its_columns() -> None:
     sparse(2, [0, 1, 2])  # type: ignore[call-overload]  # here
@@ -389,6 +574,30 @@ def a_table_of_halves() -> None:
     routed.compile().execute(  # here
         Z=np.zeros((4, 4), np.float32), route_indptr=np.array([0, 1, 2], np.float16), route_indices=[0, 1]
     )
+
+
+@workload
+def of_width(n: DenseDyn, d: Constexpr, x: Tensor[f32, "n", "d"]) -> None:
+    for i in P(n):
+        add[i](x[i], d)
+
+
+@argument(errors.ArgumentError, "WSP1253", "[3, 24]")
+def an_array_of_another_width_than_the_constant() -> None:
+    of_width(d=24).compile().execute(x=np.zeros((3, 10), np.float32))  # here
+
+
+@argument(errors.TraceError, "WSP1016", "an int from 0")
+def a_width_with_a_fraction() -> None:
+    of_width(d=2.5).compile()  # here
+
+
+def test_a_constant_is_the_extent_of_its_name() -> None:
+    x = np.zeros((3, 24), np.float32)
+    program = of_width(d=24).compile()
+    assert program.arguments == {"x": "f32[n, 24]", "n": "size"}
+    program.execute(x=x)
+    assert (x == 24).all()
 
 
 def test_a_matrix_of_compressed_rows_is_a_sparse_axis() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from array import array
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -191,6 +192,35 @@ def test_tables_may_be_lists_and_results_lie_in_one_array() -> None:
     batch.last[0] = 5
     want = [attend(q[b], *batch.tokens(b), scale=0.5)[0] for b in range(2)]
     close(decode.run(q, batch.kv), np.stack(want), "f16")
+
+
+def test_requests_without_pages_stay_as_they_are() -> None:
+    batch = Batch([9, 0, 4], 2, 1, 16, 8, "NHD", "f32", np.random.default_rng(7))
+    decode = BatchDecode()
+    decode.plan(*batch.table, *batch.form)
+    decode.advance()
+    assert decode.lengths == [10, 0, 5] and batch.last.tolist() == [2, 0, 5]
+    q = batch.queries(3)
+    close(decode.run(q, batch.kv), expected(batch, q)[0], "f32")
+
+
+@pytest.mark.parametrize("of", ["array", "memoryview", "strided"])
+def test_a_token_more_is_written_where_the_numbers_lie(of: str) -> None:
+    numbers = array("i", [2, 1])
+    wide = np.array([2, 9, 1, 9])
+    last: Any = {"array": numbers, "memoryview": memoryview(numbers), "strided": wide[::2]}[of]
+    decode = BatchDecode()
+    decode.plan([0, 1, 2], [0, 1], last, 4, 2, 16, 8, "f32")
+    decode.advance()
+    assert list(last) == [3, 2] and decode.lengths == [3, 2]
+
+
+def test_what_lies_behind_the_last_page_is_not_looked_at() -> None:
+    pages = np.zeros((3, 8, 2, 16), np.float32)
+    for room in (-1, 800, 1 << 40):
+        decode = BatchDecode()
+        decode.plan([0, 1, 2], [2, 0, room], [3, 8], 4, 2, 16, 8, "f32")
+        decode.run(np.zeros((2, 4, 16), np.float32), (pages, pages))
 
 
 def test_an_empty_batch_runs() -> None:

@@ -13,7 +13,20 @@ from typing import Any
 import pto_wsp
 import pytest
 from misuse import X, Y, copies, copy, rows
-from pto_wsp import DispatchPolicy, In, Out, P, errors, kernel, pto, python_kernel, tensor, tile, workload
+from pto_wsp import (
+    DispatchPolicy,
+    In,
+    Out,
+    P,
+    errors,
+    kernel,
+    load,
+    pto,
+    python_kernel,
+    tensor,
+    tile,
+    workload,
+)
 
 PACKAGE = str(Path(pto_wsp.__file__).parent)
 MOST_LINES = 15
@@ -76,6 +89,35 @@ def bad_index() -> None:
     w.compile()
 
 
+def order_of_elements() -> None:
+    @workload
+    def w(n):
+        X[0:4] > 3  # noqa: B015
+
+    w.compile()
+
+
+def sum_of_elements() -> None:
+    @workload
+    def w(n):
+        1 + X[0:4]
+
+    w.compile()
+
+
+def step_of_a_loop() -> None:
+    @workload
+    def w(n):
+        P(n, step=2)  # type: ignore[call-overload]
+
+    w.compile()
+
+
+def graph() -> Any:
+    """A graph of one task."""
+    return copies.compile().graph(X=rows(4), Y=rows(4))
+
+
 MISTAKES: dict[str, Any] = {
     "typo in a kernel": typo,
     "condition of Python": condition,
@@ -95,6 +137,17 @@ MISTAKES: dict[str, Any] = {
     "schedule": lambda: copies.streams(0),
     "class": lambda: pto_wsp.Dense["a"],
     "operator": lambda: X[0:4] == 3,
+    "order of elements": order_of_elements,
+    "sum of elements": sum_of_elements,
+    "step of a loop": step_of_a_loop,
+    "cost": lambda: graph().critical_path(3),  # type: ignore[arg-type]
+    "cost that is text": lambda: graph().critical_path(lambda t: "a"),  # type: ignore[arg-type, return-value]
+    "task beyond the last": lambda: graph().name_of(99),
+    "name of a task": lambda: graph().name_of("a"),  # type: ignore[arg-type]
+    "lambda": lambda: kernel(unit="cube")(lambda x: x),
+    "file of Python": lambda: load(__file__),
+    "size beside arrays": lambda: copies.compile().execute(X=rows(4), Y=rows(4), n=9),
+    "attribute of a run": lambda: copies.compile().execute_async(X=rows(4), Y=rows(4)).wiat(),  # type: ignore[attr-defined]
 }
 
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import inspect
 import io
 import sys
 import threading
+import traceback
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -28,6 +32,7 @@ from pto_wsp import (
     workload,
 )
 from pto_wsp import runs as module
+from pto_wsp.spans import PACKAGE
 
 X = tensor(("n", 4), f32)
 Y = tensor(("n", 4), f32)
@@ -191,7 +196,7 @@ def test_a_limit_is_seconds(value: Any) -> None:
 def test_a_run_is_awaited() -> None:
     async def both() -> tuple[int, int]:
         first = waiting()
-        asyncio.get_running_loop().call_later(0.01, GATE.open.set)
+        asyncio.get_running_loop().call_soon(GATE.open.set)
         stats = await first
         return stats.num_tasks, (await first).num_tasks
 
@@ -211,8 +216,52 @@ def test_the_failure_of_an_awaited_run_is_raised() -> None:
     async def waits() -> None:
         await failing.compile(num_threads=2).execute_async(X=rows(2)["X"])
 
-    with pytest.raises(errors.KernelError, match="no"):
+    with pytest.raises(errors.KernelError, match="no") as failed:
         asyncio.run(waits())
+    frames = traceback.extract_tb(failed.value.__traceback__)
+    assert not [frame for frame in frames if frame.filename.startswith(PACKAGE)]
+    assert frames[-1].name == "waits"
+
+
+def test_an_awaited_run_that_is_stopped_fails_at_the_line_that_awaits() -> None:
+    async def waits() -> None:
+        run = waiting()
+        run.cancel()
+        asyncio.get_running_loop().call_soon(GATE.open.set)
+        await run  # here
+
+    with pytest.raises(errors.ExecutionError) as stopped:
+        asyncio.run(waits())
+    error = stopped.value
+    lines, first = inspect.getsourcelines(waits)
+    line = first + next(at for at, text in enumerate(lines) if "# here" in text)
+    assert (error.code, error.file, error.line) == ("WSP0574", __file__, line)
+    assert any(" of 5 tasks were done" in note for note in error.notes), error.notes
+    assert "what it writes is not complete: `Y`" in error.notes and "again" in error.help[0]
+
+
+def test_the_arrays_of_a_cancelled_coroutine_are_free_at_once() -> None:
+    program = first_waits.compile(num_threads=2)
+    arrays = rows(1000)
+
+    async def gives_up() -> int:
+        async def waits() -> None:
+            await program.execute_async(**arrays)
+
+        task = asyncio.ensure_future(waits())
+        await asyncio.to_thread(GATE.entered.wait, 60)
+        task.cancel()
+        asyncio.get_running_loop().call_soon(GATE.open.set)
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return program.execute(**arrays).num_tasks
+
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        assert asyncio.run(gives_up()) == 1000
+        program.is_complete()
+        gc.collect()
+    assert not [each for each in told if each.category is errors.ThrownAwayWarning]
 
 
 def test_the_run_of_a_cancelled_coroutine_is_stopped() -> None:
@@ -244,10 +293,17 @@ def test_a_run_is_watched(has_tqdm: bool, monkeypatch: pytest.MonkeyPatch) -> No
     else:
         monkeypatch.setitem(sys.modules, "tqdm", None)
         monkeypatch.setitem(sys.modules, "tqdm.auto", None)
-    shown = io.StringIO()
-    monkeypatch.setattr(sys, "stderr", shown)
+
+    class Opens(io.StringIO):
+        """Lets the run go on as soon as something is shown."""
+
+        def write(self, text: str) -> int:
+            GATE.open.set()
+            return super().write(text)
+
+    shown = Opens()
     run = waiting()
-    threading.Timer(0.05, GATE.open.set).start()
+    monkeypatch.setattr(sys, "stderr", shown)
     assert run.watch(0.01).num_tasks == 5
     assert "one_waits" in shown.getvalue() and "5/5" in shown.getvalue() or "5 of 5 tasks" in shown.getvalue()
 

@@ -10,7 +10,7 @@ use crate::integers::{integer_list, is_list, not_integers, of_integers};
 use crate::own::Metadata;
 use crate::signature::{Role, Signature, TensorFact};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyByteArray, PyBytes, PyDict};
 use shapes::Origin;
 use std::sync::Arc;
 use wsp_backend::Args;
@@ -193,7 +193,7 @@ impl Binder<'_> {
         }
         let array = PyArray::of(name, object)?;
         if array.dtype != fact.dtype {
-            return Err(wrong_type(fact, array.dtype, object.hasattr("astype").unwrap_or(false)));
+            return Err(wrong_type(fact, array.dtype, object));
         }
         if array.dims().len() != fact.dims.len() {
             let extents = self.signature.extents(fact);
@@ -355,8 +355,7 @@ fn writable(name: &str, array: &PyArray) -> Result<(), Diagnostic> {
         .help(format!("give an array of your own: `{name} = np.array({name})`")))
 }
 
-/// `converts`: what is given has a method for other types of elements, as arrays have and bytes have not.
-fn wrong_type(fact: &TensorFact, have: DType, converts: bool) -> Diagnostic {
+fn wrong_type(fact: &TensorFact, have: DType, given: &Bound<'_, PyAny>) -> Diagnostic {
     let (name, want) = (&fact.given, fact.dtype);
     let message = format!("array `{name}` has elements of type {have}, and its tensor {want}");
     let numpy = match want {
@@ -376,10 +375,16 @@ fn wrong_type(fact: &TensorFact, have: DType, converts: bool) -> Diagnostic {
         DType::I64 => "np.int64",
         DType::U64 => "np.uint64",
     };
-    let converted = if converts {
+    let has = |method: &str| given.hasattr(method).unwrap_or(false);
+    let converted = if has("astype") {
         format!("{name}.astype({numpy})")
-    } else {
+    } else if given.is_instance_of::<PyBytes>() || given.is_instance_of::<PyByteArray>() {
+        // Bytes are no numbers: they hold those of the tensor.
         format!("np.frombuffer({name}, {numpy}).copy()")
+    } else if has("__dlpack__") {
+        format!("np.from_dlpack({name}).astype({numpy})")
+    } else {
+        format!("np.asarray({name}).astype({numpy})")
     };
     Diagnostic::error(WRONG_TYPE, message)
         .help(format!("convert it, `{name} = {converted}`, or declare the tensor with {have}"))

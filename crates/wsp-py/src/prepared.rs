@@ -216,6 +216,11 @@ impl Prepared {
         }
     }
 
+    /// Whether a table or a size has other values than those that the last run or exchange saw.
+    fn has_changed(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.lock(py)?.has_changed(py))
+    }
+
     /// Exchanges arrays, tables and sizes by name for the runs to come; what is not named stays, and what is `None` is no
     /// longer given. Nothing is compiled again.
     ///

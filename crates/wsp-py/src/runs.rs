@@ -353,7 +353,16 @@ impl Running {
 
     /// What a run came to, with a time that was over before its end as a failure.
     fn within_limit(&self, result: Result<Done, Failed>, inner: &Inner) -> Result<Done, Failed> {
-        let Some(exceeded) = self.limit.get() else { return result };
+        let stopped = |fault: Diagnostic| match STOPS.contains(&fault.code) {
+            true => watch::stopped(fault, &self.progress, inner),
+            false => fault,
+        };
+        let Some(exceeded) = self.limit.get() else {
+            return result.map_err(|failed| {
+                let faults = failed.faults.into_iter().map(stopped).collect();
+                Failed { faults, ..failed }
+            });
+        };
         let fault =
             |ended| watch::over_time((exceeded.span, &exceeded.running), ended, &self.progress, inner);
         match result {

@@ -86,6 +86,12 @@ impl Run {
         self.settle(py).map(Some)
     }
 
+    /// Waits for the end, and says nothing of what the run came to: that is raised where it is asked for.
+    fn ends(&self, py: Python<'_>) -> PyResult<()> {
+        let _awaited = self.running.awaited()?;
+        self.running.wait(py, None).map(drop)
+    }
+
     /// Stops the run as soon as the tasks that have started are over; it then fails with an `ExecutionError`.
     fn cancel(&self) {
         self.running.cancel.store(true, Ordering::Relaxed);

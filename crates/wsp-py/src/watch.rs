@@ -46,11 +46,7 @@ pub(crate) fn over_time(
 ) -> Diagnostic {
     let message = format!("the run took longer than its `timeout` of {} s", limit.as_secs_f64());
     let mut fault = Diagnostic::error(TIMED_OUT, message);
-    let done = progress.done();
-    fault = fault.note(match progress.total() {
-        Some(total) => format!("{done} of {} were done", counted(total, "task")),
-        None => format!("{} were done", counted(done, "task")),
-    });
+    fault = fault.note(done(progress));
     let waited: Vec<String> =
         running.iter().take(LISTED).map(|task| format!("`{}`", shown(task, progress, inner))).collect();
     if !waited.is_empty() {
@@ -58,13 +54,39 @@ pub(crate) fn over_time(
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
         fault = fault.note(format!("it waited for {}{more}", waited.join(", ")));
     }
-    let written: Vec<String> = written(inner).map(|name| format!("`{name}`")).collect();
     if all {
         fault = fault.note("all of its tasks have ended by now, so that what it writes is complete");
-    } else if !written.is_empty() {
-        fault = fault.note(format!("what it writes is not complete: {}", written.join(", ")));
+    } else {
+        fault.notes.extend(incomplete(inner));
     }
     fault.help("give it more time, `timeout=…` in seconds, or none")
+}
+
+/// The failure of a run that its caller has stopped, with how far it was.
+pub(crate) fn stopped(fault: Diagnostic, progress: &Progress, inner: &Inner) -> Diagnostic {
+    let mut fault = fault.note(done(progress));
+    fault.notes.extend(incomplete(inner));
+    if fault.help.is_empty() {
+        fault = fault.help(
+            "start it again for what is missing: `cancel()`, or the end of a coroutine, has stopped it",
+        );
+    }
+    fault
+}
+
+/// How many tasks have ended.
+fn done(progress: &Progress) -> String {
+    let done = progress.done();
+    match progress.total() {
+        Some(total) => format!("{done} of {} were done", counted(total, "task")),
+        None => format!("{} were done", counted(done, "task")),
+    }
+}
+
+/// That what tasks write is not complete; none where they write nothing.
+fn incomplete(inner: &Inner) -> Option<String> {
+    let written: Vec<String> = written(inner).map(|name| format!("`{name}`")).collect();
+    (!written.is_empty()).then(|| format!("what it writes is not complete: {}", written.join(", ")))
 }
 
 /// Arrays of the caller that tasks write.

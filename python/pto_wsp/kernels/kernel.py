@@ -313,7 +313,19 @@ def _decorate(cls: type[BaseKernel], function: Any, unit: str, cost: Any) -> Any
     scope = scope_at(sys._getframe(2))
     if function is not None:
         return cls(function, unit, cost, scope, at)
-    return lambda later: cls(later, unit, cost, scope, at)
+    return Options(lambda later: cls(later, unit, cost, scope, at))
+
+
+class Options:
+    """A decorator with options, to which the function is given."""
+
+    __slots__ = ("_made",)
+
+    def __init__(self, made: Callable[[Any], Any]) -> None:
+        self._made = made
+
+    def __call__(self, function: Any) -> Any:
+        return self._made(function)
 
 
 def _check_options(source: Source, unit: Any, cost: Any) -> None:

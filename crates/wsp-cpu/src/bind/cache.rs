@@ -177,12 +177,15 @@ fn read_table(
     last: &ArrayFact<'_>,
 ) -> Result<PageTable, Vec<Diagnostic>> {
     let mut faults = Vec::new();
-    let mut read = |field: &str, array: &ArrayFact<'_>| {
+    let mut read = |field: &str, array: &ArrayFact<'_>, used: usize| {
         let full = format!("{name}.{field}");
-        let result = super::faults::rank_one(&full, array).and_then(|()| to_u32(&full, array));
+        let result = super::faults::rank_one(&full, array).and_then(|()| to_u32(&full, array, used));
         result.map_err(|fault| faults.push(fault)).ok()
     };
-    let table = (read("indptr", indptr), read("indices", indices), read("last_page_len", last));
+    let indptr = read("indptr", indptr, usize::MAX);
+    let used = indptr.as_ref().and_then(|indptr| indptr.last()).map_or(usize::MAX, |&n| n as usize);
+    // Behind the last page there is room, which may hold anything.
+    let table = (indptr, read("indices", indices, used), read("last_page_len", last, usize::MAX));
     match table {
         (Some(indptr), Some(indices), Some(last_page_len)) => {
             Ok(PageTable { indptr, indices, last_page_len })

@@ -8,9 +8,18 @@ use wsp_diag::Diagnostic;
 use wsp_kernel::IntArray;
 use wsp_plan::Array;
 
-/// The elements of an integer array as `u32`.
-pub(super) fn to_u32(name: &str, array: &ArrayFact<'_>) -> Result<Arc<[u32]>, Diagnostic> {
-    convert(name, array, DType::U32)
+/// The elements of an integer array as `u32`; of those from number `used` on, one that does not fit is the largest number.
+pub(super) fn to_u32(name: &str, array: &ArrayFact<'_>, used: usize) -> Result<Arc<[u32]>, Diagnostic> {
+    let all = convert(name, array, DType::U32);
+    if all.is_ok() || array.shape().first().is_none_or(|&n| n <= used as u64) {
+        return all;
+    }
+    let wide: Arc<[i64]> = convert(name, array, DType::I64)?;
+    let fitting = wide.iter().enumerate().map(|(at, &number)| match u32::try_from(number) {
+        Err(_) if at < used => Err(does_not_fit(name, at, number.into(), DType::U32)),
+        fits => Ok(fits.unwrap_or(u32::MAX)),
+    });
+    fitting.collect()
 }
 
 /// The elements of an integer array as the type that the program declares.
