@@ -84,9 +84,9 @@ pub use source::Source;
 pub use wsp_backend::{
     Absent, Advance, AicpuOutcome, Arg, Args, Begin, Bodies, BytesByLocation, Coordinates, Detail, Expand,
     Explanation, GraphAccess, GraphKernel, GraphListing, GraphOptions, GridStats, Growth, KernelStats,
-    KvLayout, MissedHazard, Outcome, Payload, PayloadSlot, Peak, Recording, Released, RunError, RunOptions,
-    Simulated, SimulatedAicpu, SimulatedAicpus, SimulatedTask, SpaceOptions, StartOrder, Starts, Stats,
-    UnitOptions, UnitResult, Unwritten, WindowOverflow, WorkloadResult, WorkloadRunOptions,
+    KvLayout, MissedHazard, Outcome, Payload, PayloadSlot, Peak, Progress, Recording, Released, RunError,
+    RunOptions, Simulated, SimulatedAicpu, SimulatedAicpus, SimulatedTask, SpaceOptions, StartOrder, Starts,
+    Stats, UnitOptions, UnitResult, Unwritten, WindowOverflow, WorkloadResult, WorkloadRunOptions,
 };
 pub use wsp_core::policy::Hints;
 pub use wsp_core::ptow::{AicpuStats, DispatchConfig, Header as BytecodeHeader};
