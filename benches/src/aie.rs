@@ -13,7 +13,7 @@ use wsp_aie::route::{Outcome, Stream, route};
 use wsp_aie::run::{Allocation, Arg, Machine};
 use wsp_backend::{Args, EmitOptions};
 use wsp_diag::{Diagnostics, FileId, SourceMap};
-use wsp_plan::target::Target as Device;
+use wsp_plan::target::TARGETS;
 use wsp_plan::workload::WorkloadPlan;
 use wsp_plan::{CompileOptions, ParamValue, PlanSource};
 
@@ -137,7 +137,7 @@ fn text(name: &str, workload: &str, kernels: &str, sizes: &[(&str, i64)]) -> Res
     let module = module.ok_or(found)?;
     let (library, found) = wsp_lang::compile(&format!("{name}.pto"), kernels, &mut sources);
     let library = library.ok_or(found)?;
-    let target = Device::named("xdna2").map_err(|found| Diagnostics(vec![found]))?;
+    let target = &TARGETS[6];
     let options = CompileOptions { target, ..CompileOptions::default() };
     let plan: PlanSource = WorkloadPlan::new(module, Some(&library), &options)?.into();
     let values = sizes.iter().map(|(name, value)| ((*name).to_owned(), ParamValue::Int((*value).into())));

@@ -85,12 +85,15 @@ pub use wsp_backend::{
     Absent, Advance, AicpuOutcome, Arg, Args, Begin, Bodies, BytesByLocation, Coordinates, Detail, Expand,
     Explanation, GraphAccess, GraphKernel, GraphListing, GraphOptions, GridStats, Growth, KernelStats,
     KvLayout, MissedHazard, Outcome, Payload, PayloadSlot, Peak, Progress, Recording, Released, RunError,
-    RunOptions, Simulated, SimulatedAicpu, SimulatedAicpus, SimulatedTask, SpaceOptions, StartOrder, Starts,
-    Stats, UnitOptions, UnitResult, Unwritten, WindowOverflow, WorkloadResult, WorkloadRunOptions,
+    RunOptions, RunningTask, Simulated, SimulatedAicpu, SimulatedAicpus, SimulatedTask, SpaceOptions,
+    StartOrder, Starts, Stats, UnitOptions, UnitResult, Unwritten, WindowOverflow, WorkloadResult,
+    WorkloadRunOptions,
 };
 pub use wsp_core::policy::Hints;
 pub use wsp_core::ptow::{AicpuStats, DispatchConfig, Header as BytecodeHeader};
-pub use wsp_core::{ChannelFigures, DType, MAX_RANK, Poll, Region, Started, TaskId, TensorId, WhyLate};
+pub use wsp_core::{
+    ChannelFigures, DType, KernelId, MAX_RANK, Poll, Region, Started, TaskId, TensorId, WhyLate,
+};
 pub use wsp_diag::{
     Code, Diagnostic, Diagnostics, FileId, Label, Severity, SourceFile, SourceMap, Span, render_all,
 };

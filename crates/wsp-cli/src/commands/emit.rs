@@ -186,7 +186,12 @@ fn workload(session: &mut Session, args: &EmitArgs, part: PackagePart) -> Result
         Setting::Param(name, value) => Some((name.clone(), *value)),
         Setting::MaxBlocks(_) | Setting::Layout(_) => None,
     });
-    let own: Vec<_> = own.filter(|(name, _)| source.module.param_named(name).is_some()).collect();
+    // Of files of one launch: what the used file declares too is an extent of its arrays, from which the workload has it.
+    let is_one = registry().emits_one_launch(args.target);
+    let is_shared =
+        |name: &str| is_one && source.library.as_ref().is_some_and(|of| of.param_named(name).is_some());
+    let is_own = |name: &str| source.module.param_named(name).is_some() && !is_shared(name);
+    let own: Vec<_> = own.filter(|(name, _)| is_own(name)).collect();
     wsp_plan::workload::set_defaults(&mut source.module, &own)?;
     let (plan, set) = planned(&source, &args.set, args.schedule.as_deref(), None)?;
     let lengths = args.lengths.clone();

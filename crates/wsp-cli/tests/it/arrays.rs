@@ -101,7 +101,7 @@ fn one_design_is_for_launches_of_several_lengths() {
     let rows = ["--set", "cols=64", "--lengths", "rows=32,64"];
     let (code, err, text) = emit("examples/aie/softmax.wsp", &rows);
     assert_eq!(code, 0, "{err}");
-    assert!(text.contains("@sequence_rows_32") && text.contains("@sequence_rows_64"), "{text}");
+    assert!(text.contains("\"sequence_rows_32\"") && text.contains("\"sequence_rows_64\""), "{text}");
     let room = ["--generate", "one=1,dim=64,room=64", "--lengths", "tokens=1,60"];
     let (code, err, text) = emit("examples/aie/decode.wsp", &room);
     assert_eq!(code, 0, "{err}");

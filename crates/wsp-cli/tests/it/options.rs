@@ -100,6 +100,7 @@ const GRAPH: &[Row] = &[
     ("", "--schedule other", "= + + - -"),
     ("", "--target cpu_sim", "= = = = ="),
     ("", "--kernels idle.pto", "- - - - -"),
+    ("", "--placement places.svg", "! ! ! - -"),
 ];
 
 const SIM: &[Row] = &[
