@@ -81,6 +81,8 @@ fn boxes_that_one_core_reads_from_the_host_and_another_changes_are_told() {
 PTO_SHAPE(x, n)
 PTO_SHAPE(y, n)
 struct Part { uint32_t first; };
+struct Then { uint32_t first; };
+struct Last { uint32_t first; };
 PTO_KERNEL_IMPL(read) {
     auto desc = PTO_GET_DESCRIPTOR<Part>();
     VecTile<float, 1, 64> t;
@@ -88,13 +90,13 @@ PTO_KERNEL_IMPL(read) {
     TSTORE(y, t, {desc.first});
 }
 PTO_KERNEL_IMPL(follow) {
-    auto desc = PTO_GET_DESCRIPTOR<Part>();
+    auto desc = PTO_GET_DESCRIPTOR<Then>();
     VecTile<float, 1, 64> t;
     TLOAD(t, y, {desc.first});
     TSTORE(x, t, {desc.first});
 }
 PTO_KERNEL_IMPL(change) {
-    auto desc = PTO_GET_DESCRIPTOR<Part>();
+    auto desc = PTO_GET_DESCRIPTOR<Last>();
     VecTile<float, 1, 64> t;
     TASSIGN(t, 7.0f);
     TSTORE(x, t, {desc.first});
