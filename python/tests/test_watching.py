@@ -225,7 +225,8 @@ def test_the_failure_of_an_awaited_run_is_raised() -> None:
 
 def test_an_awaited_run_that_is_stopped_fails_at_the_line_that_awaits() -> None:
     async def waits() -> None:
-        run = waiting()
+        run = first_waits.compile(num_threads=2).execute_async(**rows(5))
+        assert GATE.entered.wait(60)
         run.cancel()
         asyncio.get_running_loop().call_soon(GATE.open.set)
         await run  # here
