@@ -92,6 +92,7 @@ impl Inner {
             || options.replay.is_some()
             || options.workload.aicpus != 0
             || options.plain
+            || schedule.policy.grid.is_some()
             || self.measures()
         {
             return false;
