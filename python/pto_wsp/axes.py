@@ -269,7 +269,7 @@ def compressed_rows(matrix: Any) -> tuple[Any, Any] | None:
 
 
 def _check_rows(matrix: Any) -> None:
-    """Refuses a matrix whose parts do not fit each other, as far as these are lists and arrays at all."""
+    """Refuses a matrix whose parts do not fit each other; what is no list or array is left to others."""
     rows, columns = matrix.shape
     starts, indices = matrix.indptr, matrix.indices
     if not (hasattr(starts, "__len__") and hasattr(indices, "__len__")):

@@ -394,7 +394,7 @@ _MOST_LINES = 12
 
 
 def together(found: Sequence[Diagnostic]) -> str:
-    """The text of findings: the first one, and others as far as they are read at a look."""
+    """The text of findings: the first one, and others up to about a dozen lines."""
     shown, lines = [found[0].rendered], found[0].rendered.count("\n")
     for each in found[1:]:
         lines += each.rendered.count("\n") + 2

@@ -219,7 +219,7 @@ class Run:
         now = time.perf_counter()
         if (done, running and running[0][0]) != self._seen[0]:
             self._seen = ((done, running and running[0][0]), now)
-        # A task that has run for long was there when nobody looked.
+        # A task that has run for long was there before the first look.
         idle = max(now - self._seen[1], min((seconds for _, seconds in running), default=0.0))
         ended = self._core.done()
         return Progress(done, total, () if ended else tuple(map(tuple, running)), 0.0 if ended else idle)

@@ -1,7 +1,7 @@
 //! Threads that runs of Python take. They sleep between runs, so that no run makes one.
 //!
 //! # Protocol
-//! A thread that has nothing to do is in [`IDLE`], and whoever takes it from there gives it one piece of work: `work` is empty then, and nothing
+//! A thread that has nothing to do is in [`IDLE`], and the caller that takes it from there gives it one piece of work: `work` is empty then, and nothing
 //! else writes it. It puts itself back before it tells that the work is done, so that the caller who learns of it finds it there.
 
 use std::mem::take;

@@ -20,7 +20,7 @@ use wsp_runtime::clock;
 pub(crate) struct Run {
     inner: Arc<Inner>,
     running: Arc<Running>,
-    /// What it came to, as soon as somebody has asked: the figures, or the exception.
+    /// What it came to, as soon as it was asked for: the figures, or the exception.
     settled: PyOnceLock<Result<Py<PyAny>, PyErr>>,
 }
 

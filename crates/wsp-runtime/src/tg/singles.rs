@@ -32,7 +32,7 @@ pub(crate) struct SinglesDone {
     pub(crate) nanos: Option<u64>,
 }
 
-/// How long kernels of one block take, as far as it was measured: decides how many are taken at once.
+/// How long kernels of one block take, once that was measured: decides how many are taken at once.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spell {
     /// Nanoseconds of a kernel, those of the last worker that brought some back.
