@@ -1,4 +1,4 @@
-//! What is told of a run that goes on.
+//! What a run that goes on shows.
 
 use crate::errors;
 use crate::inner::Inner;

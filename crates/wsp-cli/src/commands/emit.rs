@@ -257,7 +257,7 @@ fn package(session: &mut Session, args: &EmitArgs, part: PackagePart) -> Result<
     Ok(registry().emit(&plan, &emit)?)
 }
 
-/// Gives parameters the values that are set as their defaults: a launch of the package has them unless it is told others.
+/// Gives parameters the values that are set as their defaults: a launch of the package has them unless it is given others.
 fn set_defaults(module: &mut Module, set: &[(String, ParamValue)]) {
     for (name, value) in set {
         let ids = (0..module.params.len() as u32).map(ParamId);

@@ -107,7 +107,7 @@ fn recorded(session: &Session, args: &GraphArgs, outputs: &Outputs) -> Result<Ou
     tell(session, args, outputs, Told { listed, picture: None, sources: Sources::default() })
 }
 
-/// What is told of a program.
+/// What is printed of a program.
 struct Told {
     listed: engine::Listed,
     /// Where it is on an array.
