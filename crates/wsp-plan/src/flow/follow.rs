@@ -2,7 +2,7 @@
 
 use super::alone::{Alone, pipeline};
 use super::skeleton::{self, Undecided};
-use super::{PipelineFlow, Verdict, least};
+use super::{PipelineFlow, Verdict};
 use crate::ParamValue;
 use crate::workload::expand::ChannelCount;
 use crate::workload::expand::probe::{End, Probe, probe};
@@ -10,13 +10,14 @@ use crate::workload::{Bindings, bind, runs};
 use std::cell::Cell;
 use wsp_core::ChannelId;
 use wsp_diag::{Diagnostic, Severity, Span};
-use wsp_ir::workload::{Node, NodeKind, WorkloadModule, each_node};
+use wsp_ir::workload::{Node, WorkloadModule};
 use wsp_ordered::OrderedMap;
 
-/// Looks at whether to go on, each after 1,024 steps (transfers, waits and iterations) at most: of the pipelines as they are, and of the searches for depths. Each pipeline
-/// has its share.
+/// Looks at whether to go on, each after 1,024 steps (transfers, waits and iterations) at most: of the pipelines as they are.
+/// Each pipeline has its share.
 const LOOKS: u32 = 1 << 11;
-const SEARCHED: u32 = 1 << 10;
+/// Steps of the searches for depths, of which each pipeline has its share, too.
+const SEARCHED: u64 = 1 << 25;
 
 /// What is known of a module before a run.
 pub(super) struct Known<'k> {
@@ -31,12 +32,12 @@ pub(super) struct Known<'k> {
 }
 
 /// A pipeline under way.
-struct Under<'u> {
+pub(super) struct Under<'u> {
     /// The module with this pipeline alone, without tasks and with them.
-    reduced: &'u WorkloadModule,
-    whole: Option<(&'u WorkloadModule, &'u Bindings)>,
+    pub(super) reduced: &'u WorkloadModule,
+    pub(super) whole: Option<(&'u WorkloadModule, &'u Bindings)>,
     /// It in the module as it is written.
-    node: &'u Node,
+    pub(super) node: &'u Node,
     counts: Vec<ChannelCount>,
 }
 
@@ -51,8 +52,8 @@ impl Known<'_> {
         let mut deadlock: Option<Box<Diagnostic>> = None;
         let mut others = found.len() as u32;
         for pipeline in found.iter_mut() {
-            let share = |of: &Cell<u32>| Cell::new(of.get().div_ceil(others.max(1)));
-            let (own, search) = (share(&left), share(&searched));
+            let own = Cell::new(left.get().div_ceil(others.max(1)));
+            let search = Cell::new(searched.get().div_ceil(u64::from(others.max(1))));
             others -= 1;
             let Some(first) = pipeline.channels.first().map(|of| of.channel) else {
                 pipeline.ends = pipeline.undecided.is_none().then_some(true);
@@ -72,7 +73,7 @@ impl Known<'_> {
             self.count(pipeline, first, &under);
             match end {
                 End::Ended => {}
-                End::Deadlock { mut diagnostic, .. } => {
+                End::Deadlock(mut diagnostic) => {
                     // One that may not run is a warning.
                     let runs = pipeline.runs.is_some_and(|runs| runs > 0);
                     diagnostic.severity = if runs { Severity::Error } else { Severity::Warning };
@@ -130,72 +131,4 @@ impl Known<'_> {
             channel.counted = count.and_then(|count| Some((times(count.sent)?, times(count.consumed)?)));
         }
     }
-
-    /// The depths that it needs.
-    fn search(&self, found: &mut PipelineFlow, under: &Under<'_>, looks: &Cell<u32>) {
-        let most = u64::from(looks.get()) * 1024;
-        let NodeKind::Pipeline { processes } = &under.node.kind else { return };
-        let costs = skeleton::costs(self.module, processes);
-        let asks_time = found.ends == Some(true) && costs.any;
-        let said = |why: String| Undecided { span: Span::default(), why };
-        if let Some(why) = turns_decide(under.node) {
-            let which = if asks_time { "`at least` and `throughput`" } else { "`at least`" };
-            found.unknown.push((which, why));
-            return;
-        }
-        let given_up = || said(format!("their search takes more than {most} steps"));
-        let is_spent = || looks.get() == 0;
-        let least = least::depths(under.reduced, self.bindings, looks);
-        if least.is_none() {
-            let none = || said("no depths let every process end".to_owned());
-            found.unknown.push(("`at least`", if is_spent() { given_up() } else { none() }));
-        }
-        let throughput = asks_time.then(|| match (&costs.unknown, under.whole) {
-            (Some(unknown), _) => Err(unknown.clone()),
-            (None, None) => Err(said("not every value that its tasks have is known".to_owned())),
-            (None, Some((module, bindings))) => {
-                let of = (found.workload, &*under.counts);
-                least::throughput(module, bindings, of, looks).ok_or_else(|| match is_spent() {
-                    true => given_up(),
-                    false => said("its tasks take no time, or only a run tells what they take".to_owned()),
-                })
-            }
-        });
-        if let Some(Err(why)) = &throughput {
-            found.unknown.push(("`throughput`", why.clone()));
-        }
-        let workload = found.workload.index();
-        for channel in &mut found.channels {
-            let at = channel.channel.index();
-            channel.least = least.as_ref().map(|depths| depths[workload][at]);
-            channel.throughput =
-                throughput.as_ref().and_then(|of| of.as_ref().ok()).map(|depths| depths[workload][at]);
-        }
-    }
-}
-
-/// The first statement of a pipeline by which what goes through channels depends on turns or depths.
-fn turns_decide(pipeline: &Node) -> Option<Undecided> {
-    let (mut slots, mut found) = (Vec::new(), None);
-    let mut note = |span: Span, why: &str| {
-        found.get_or_insert(Undecided { span, why: why.to_owned() });
-    };
-    pipeline.kind.bodies().into_iter().for_each(|body| {
-        each_node(body, &mut |node| match &node.kind {
-            NodeKind::Send { var, .. } => slots.push(*var),
-            NodeKind::Consume { arms, .. } => {
-                if arms.len() > 1 {
-                    note(node.span, "a `select` takes from several channels, in an order of turns");
-                }
-                slots.extend(arms.iter().map(|arm| arm.var));
-            }
-            NodeKind::Task(_) | NodeKind::Call { .. } => {}
-            kind => {
-                if skeleton::names_of(kind, &slots) && skeleton::transfers(kind) {
-                    note(node.span, "a slot decides on what is sent or consumed");
-                }
-            }
-        });
-    });
-    found
 }

@@ -1,125 +1,153 @@
-//! The smallest depths with which every process of a pipeline ends, or with which none waits for slots in a way that makes it end later.
+//! Depths of the smallest sum that are enough for something for which deeper channels are never worse: that every process ends, or that the last one
+//! ends as early as it can.
+//!
+//! Depths that are not enough stay so however deep some of the channels are; of the others, one has to be deeper. What one of them needs so is a
+//! *clause*: `a` from 2 or `b` from 3. The depths of the smallest sum that meet all clauses so far are either enough, and then the answer, or give
+//! another clause. That is an implicit hitting set (Moreno-Centeno and Karp, *The implicit hitting set approach to solve combinatorial optimization
+//! problems*, 2013).
 
-use crate::workload::Bindings;
-use crate::workload::expand::ChannelCount;
-use crate::workload::expand::probe::{End, probe, timed};
+use super::cover::{Clause, cover};
 use std::cell::Cell;
-use std::collections::BTreeSet;
-use wsp_core::{ChannelId, WorkloadId};
-use wsp_ir::workload::WorkloadModule;
-use wsp_ordered::OrderedSet;
 
-/// Depths by workload.
-type Depths = Vec<Vec<u32>>;
-
-/// Lists of channels: of each, one has to be deeper.
-type Wanted = Vec<Vec<(WorkloadId, ChannelId)>>;
-
-/// Most depths that are kept of all that were looked at.
-const MOST_KEPT: usize = 1 << 22;
-
-/// Depths of the smallest sum with which every process ends. None where no depths help, or the search takes too many looks.
-///
-/// In a deadlock each process waits for another, by a token or by a slot of a full channel. Processes that wait for each other in a circle, and one that
-/// waits for a process that has ended, go on with other depths, nowhere smaller, only where one of their own full channels is deeper: the first of them
-/// to go on would need another that has.
-pub(super) fn depths(module: &WorkloadModule, bindings: &Bindings, looks: &Cell<u32>) -> Option<Depths> {
-    search(none(bindings), looks, &mut |depths| full(module, &bindings.with_depths(depths), looks))
+/// What a search comes to.
+#[derive(Debug)]
+pub(super) enum Found {
+    /// Depths of the smallest sum.
+    Least(Vec<u32>),
+    /// They are enough, and none of them can be one less; the smallest sum is not known, which is `from` or more. The search was given up.
+    Enough { depths: Vec<u32>, from: u64 },
+    /// Nothing: no steps were left.
+    Unknown,
 }
 
-/// Depths of the smallest sum with which the last process ends as early as with channels that hold all tokens, where a process does one thing after the
-/// other and tasks take what their kernels cost. None where a kernel has no cost, and as [`depths`].
-///
-/// With other depths that are equal at all channels for whose slots a sender has waited, and nowhere smaller, everything happens at the same time.
-pub(super) fn throughput(
-    module: &WorkloadModule,
-    bindings: &Bindings,
-    (workload, counts): (WorkloadId, &[ChannelCount]),
-    looks: &Cell<u32>,
-) -> Option<Depths> {
-    let mut all: Depths = bindings.depths().to_vec();
-    let counts = || counts.iter().filter(|count| count.workload == workload);
-    for count in counts() {
-        all[workload.index()][count.channel.index()] = u32::try_from(count.sent.max(1)).ok()?;
-    }
-    let run = |depths: &Depths| timed(module, &bindings.with_depths(depths), looks);
-    let best = run(&all)?.end.filter(|end| *end > 0)?;
-    // What a channel needs where all others hold all tokens, it needs in any case.
-    let mut least = none(bindings);
-    for count in counts() {
-        let (of, at) = (workload.index(), count.channel.index());
-        let most = all[of][at];
-        let found = bound(most, &mut |depth| {
-            all[of][at] = depth;
-            run(&all).map(|found| found.end == Some(best))
-        })?;
-        (all[of][at], least[of][at]) = (most, found);
-    }
-    search(least, looks, &mut |depths| {
-        let found = run(depths)?;
-        Some(if found.end == Some(best) { Vec::new() } else { found.wanted })
-    })
+/// What depths come to.
+pub(super) struct Tried {
+    pub(super) is_enough: bool,
+    /// Channels of which one at least has to be deeper if it is not: with other depths of the others it is the same.
+    pub(super) deeper: Vec<bool>,
 }
 
-/// Of bindings with these depths whether all processes end, or which full channels keep them from it.
-fn full(module: &WorkloadModule, bindings: &Bindings, looks: &Cell<u32>) -> Option<Wanted> {
-    match probe(module, bindings, looks).end {
-        End::Ended => Some(Vec::new()),
-        End::Deadlock { full, .. } => Some(full),
-        _ => None,
-    }
-}
-
-fn none(bindings: &Bindings) -> Depths {
-    bindings.depths().iter().map(|of| vec![0; of.len()]).collect()
-}
-
-/// The least number up to `most` that fits, as all above it do, and `most` does.
-fn bound(most: u32, fits: &mut dyn FnMut(u32) -> Option<bool>) -> Option<u32> {
-    let (mut from, mut to) = (0, 0u32);
-    while to < most && !fits(to)? {
-        (from, to) = (to + 1, to.saturating_mul(2).saturating_add(1).min(most));
-    }
-    while from < to {
-        let middle = from + (to - from) / 2;
-        (from, to) = if fits(middle)? { (from, middle) } else { (middle + 1, to) };
-    }
-    Some(to)
-}
-
-/// Depths of the smallest sum, nowhere below `first`, of which `wanting` says that no channel has to be deeper; the first in the order of channels where several have it. It
-/// tells lists of channels, of each of which one has to be, in all depths that are nowhere smaller. None where a list is empty, or they are not known.
-fn search(
-    first: Depths,
-    looks: &Cell<u32>,
-    wanting: &mut dyn FnMut(&Depths) -> Option<Wanted>,
-) -> Option<Depths> {
-    let size = first.iter().map(|of| of.len() + 1).sum::<usize>();
-    let sum: u64 = first.iter().flatten().map(|depth| u64::from(*depth)).sum();
-    let mut open = BTreeSet::from([(sum, first)]);
-    let mut seen = OrderedSet::new();
-    while let Some((sum, depths)) = open.pop_first() {
-        let wanted = wanting(&depths)?;
-        let Some(least) = wanted.iter().min_by_key(|list| list.len()) else { return Some(depths) };
-        if seen.len() * size > MOST_KEPT {
-            looks.set(0);
-            return None;
+/// The smallest depths that are enough, which `most` are. `trying` tells of depths; none where no steps are left.
+pub(super) fn least(
+    most: &[u32],
+    steps: &Cell<u64>,
+    trying: &mut dyn FnMut(&[u32]) -> Option<Tried>,
+) -> Found {
+    let mut search = Search { most, steps, trying };
+    let Some((least, enough)) = search.bounds() else { return Found::Unknown };
+    let mut clauses = Vec::new();
+    let mut from = sum(&least);
+    while from < sum(&enough) {
+        match search.next(&least, &enough, &mut clauses) {
+            Some(Next::Enough(depths)) => return Found::Least(depths),
+            Some(Next::From(sum)) => from = sum,
+            None => return Found::Enough { depths: enough, from },
         }
-        // Where lists have one channel each, all of these are deeper.
-        let steps: Wanted = match &**least {
-            [_] => vec![wanted.iter().filter(|list| list.len() == 1).flatten().copied().collect()],
-            all => all.iter().map(|channel| vec![*channel]).collect(),
+    }
+    Found::Least(enough)
+}
+
+fn sum(depths: &[u32]) -> u64 {
+    depths.iter().map(|depth| u64::from(*depth)).sum()
+}
+
+enum Next {
+    Enough(Vec<u32>),
+    /// The smallest sum is this or more.
+    From(u64),
+}
+
+struct Search<'s> {
+    most: &'s [u32],
+    steps: &'s Cell<u64>,
+    trying: &'s mut dyn FnMut(&[u32]) -> Option<Tried>,
+}
+
+impl Search<'_> {
+    fn is_enough(&mut self, depths: &[u32]) -> Option<bool> {
+        (self.trying)(depths).map(|tried| tried.is_enough)
+    }
+
+    /// Depths below which no channel is enough, and depths that are enough, of which none can be one less.
+    fn bounds(&mut self) -> Option<(Vec<u32>, Vec<u32>)> {
+        let mut least = vec![0; self.most.len()];
+        if self.is_enough(&least)? {
+            return Some((least.clone(), least));
+        }
+        // What a channel needs where all others hold all tokens, it needs in any case.
+        let mut all = self.most.to_vec();
+        for at in 0..all.len() {
+            least[at] = self.smallest(&mut all, at, 0)?;
+            all[at] = self.most[at];
+        }
+        if self.is_enough(&least)? {
+            return Some((least.clone(), least));
+        }
+        for (at, from) in least.iter().enumerate() {
+            self.smallest(&mut all, at, *from)?;
+        }
+        Some((least, all))
+    }
+
+    /// Sets the depth of a channel, which is enough, to the smallest from `from` on that is.
+    fn smallest(&mut self, depths: &mut [u32], at: usize, from: u32) -> Option<u32> {
+        let most = depths[at];
+        let mut fits = |depth: u32| {
+            depths[at] = depth;
+            (self.trying)(depths).map(|tried| tried.is_enough)
         };
-        for step in steps {
-            let (mut deeper, mut more) = (depths.clone(), sum);
-            for (workload, channel) in step {
-                deeper[workload.index()][channel.index()] += 1;
-                more += 1;
+        let (mut from, mut to, mut step) = (from, from, 1);
+        while to < most && !fits(to)? {
+            (from, to, step) = (to + 1, to.saturating_add(step).min(most), step.saturating_mul(2));
+        }
+        while from < to {
+            let middle = from + (to - from) / 2;
+            (from, to) = if fits(middle)? { (from, middle) } else { (middle + 1, to) };
+        }
+        depths[at] = to;
+        Some(to)
+    }
+
+    /// Looks at the depths of the smallest sum that meet the clauses, and adds clauses that they do not meet.
+    fn next(&mut self, least: &[u32], enough: &[u32], clauses: &mut Vec<Clause>) -> Option<Next> {
+        let mut depths = cover(least, clauses, sum(enough), self.steps)?.unwrap_or_else(|| enough.to_vec());
+        let from = sum(&depths);
+        if from == sum(enough) {
+            return Some(Next::From(from));
+        }
+        let mut tried = (self.trying)(&depths)?;
+        if tried.is_enough {
+            return Some(Next::Enough(depths));
+        }
+        while !tried.is_enough {
+            let clause = self.clause(&depths, &tried.deeper)?;
+            // The next has other channels.
+            for (channel, _) in &clause {
+                depths[*channel] = self.most[*channel];
             }
-            if seen.insert(deeper.clone()) {
-                open.insert((more, deeper));
+            clauses.push(clause);
+            tried = (self.trying)(&depths)?;
+        }
+        Some(Next::From(from))
+    }
+
+    /// What of these depths, which are not enough, has to be deeper.
+    fn clause(&mut self, depths: &[u32], deeper: &[bool]) -> Option<Clause> {
+        let mut high = depths.to_vec();
+        for (at, is_one) in deeper.iter().enumerate() {
+            if !is_one {
+                high[at] = self.most[at];
             }
         }
+        let mut clause = Clause::new();
+        for at in (0..high.len()).filter(|at| deeper[*at]) {
+            let before = std::mem::replace(&mut high[at], self.most[at]);
+            if self.is_enough(&high)? {
+                let needed = self.smallest(&mut high, at, before + 1)?;
+                clause.push((at, needed));
+                high[at] = needed - 1;
+            }
+        }
+        Some(clause)
     }
-    None
 }

@@ -1,6 +1,7 @@
 //! What is known of pipelines, as lines of text.
 
-use super::{ChannelFlow, Flow, PipelineFlow, Undecided};
+use super::{ChannelFlow, Enough, Flow, PipelineFlow, Undecided};
+use wsp_core::ChannelId;
 use wsp_diag::Span;
 use wsp_ir::workload::text::print_expr;
 use wsp_ir::workload::{IntExpr, Workload, WorkloadModule};
@@ -27,6 +28,7 @@ impl Flow {
             lines.push(format!("pipeline in line {} of `{}`{says}", line(pipeline.span), workload.name));
             lines.extend(pipeline.channels.iter().map(|channel| channel.line(module, workload, pipeline)));
             lines.extend(pipeline.unknown.iter().map(|(depths, why)| unknown(depths, why, &line)));
+            lines.extend(pipeline.enough.iter().map(|(which, found)| enough(which, found, workload)));
         }
         lines
     }
@@ -39,6 +41,19 @@ fn unknown(depths: &str, found: &Undecided, line: &impl Fn(Span) -> u32) -> Stri
         false => format!("line {}: ", line(found.span)),
     };
     format!("  depths {depths} are not known: {at}{}", found.why)
+}
+
+/// Depths that are enough, where the smallest are not known.
+fn enough(which: &str, found: &Enough, workload: &Workload) -> String {
+    let Enough { depths, sum, from, steps } = found;
+    let depth = |(channel, depth): &(ChannelId, u32)| {
+        format!("{} = {depth}", workload.channels[channel.index()].shown())
+    };
+    let depths: Vec<String> = depths.iter().map(depth).collect();
+    format!(
+        "  depths {which} of the smallest sum are not known: their search takes more than {steps} steps; these are enough, and none of them with one less: {}; their sum is {sum}, and the smallest is at least {from}",
+        depths.join(", ")
+    )
 }
 
 impl ChannelFlow {

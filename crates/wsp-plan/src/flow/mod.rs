@@ -6,10 +6,13 @@
 //! not depend on turns, and deeper channels never make a deadlock.
 
 mod alone;
+mod cover;
+mod depths;
 mod follow;
 mod least;
 mod lines;
 mod rate;
+mod replay;
 mod skeleton;
 
 use crate::ParamValue;
@@ -49,6 +52,8 @@ pub struct PipelineFlow {
     pub runs: Option<u64>,
     /// Depths that are not known, `at least` or `throughput`, and why.
     pub unknown: Vec<(&'static str, Undecided)>,
+    /// Depths whose search was given up, `at least` or `throughput`, and what was found so far.
+    pub enough: Vec<(&'static str, Enough)>,
 }
 
 /// A channel of a pipeline.
@@ -71,6 +76,19 @@ pub struct ChannelFlow {
     /// Its depth among those of the smallest sum with which the last process ends as early as with channels that hold all tokens, where each does one
     /// thing after the other and every kernel has a cost.
     pub throughput: Option<u32>,
+}
+
+/// Depths that are enough, where those of the smallest sum are not known.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Enough {
+    /// The channels with their depths, none of which can be one less.
+    pub depths: Vec<(ChannelId, u32)>,
+    /// Their sum, and what the smallest one is at least.
+    pub sum: u64,
+    /// The smallest sum is this or more.
+    pub from: u64,
+    /// The steps that the search took.
+    pub steps: u64,
 }
 
 /// Whether the processes of all pipelines end.
@@ -163,6 +181,7 @@ fn pipelines(module: &WorkloadModule, entry: WorkloadId) -> Vec<PipelineFlow> {
                         ends: None,
                         runs: None,
                         unknown: Vec::new(),
+                        enough: Vec::new(),
                     });
                 }
             });

@@ -240,21 +240,6 @@ fn a_depth_that_is_not_known_leaves_its_pipeline_undecided() {
     }
 }
 
-/// What a channel needs for itself is found alone.
-#[test]
-fn depths_for_the_throughput_of_many_channels_are_found() {
-    let line = Line { costs: vec![vec![5; 8]; 11] };
-    let found = flow_of(&line.text(), &[]);
-    let depths: Option<Vec<u32>> = found.pipelines[0].channels.iter().map(|of| of.throughput).collect();
-    let depths = depths.unwrap_or_else(|| panic!("{:?}", found.pipelines[0].unknown));
-    assert_eq!(line.end(&depths), line.end(&[8; 10]), "{depths:?}");
-    for at in 0..depths.len() {
-        let mut less = depths.clone();
-        less[at] = less[at].saturating_sub(1);
-        assert!(less == depths || line.end(&less) > line.end(&depths), "{depths:?}");
-    }
-}
-
 /// A range that ends before it begins has no iterations, and not fewer than none.
 #[test]
 fn rates_are_what_a_run_sends_whatever_the_values_are() {
@@ -335,100 +320,6 @@ fn lines_say_what_one_run_sends_and_what_all_do() {
     );
 }
 
-/// Stages over tiles, one behind the other, with the cost of each task.
-struct Line {
-    /// By stage and tile.
-    costs: Vec<Vec<u64>>,
-}
-
-impl Line {
-    fn random(rng: &mut Rng) -> Line {
-        let (stages, tiles) = (rng.below(2) + 2, rng.below(6) + 2);
-        let cost = |rng: &mut Rng| if rng.one_in(3) { 30 + rng.below(40) } else { 1 + rng.below(9) };
-        Line { costs: (0..stages).map(|_| (0..tiles).map(|_| cost(rng)).collect()).collect() }
-    }
-
-    fn text(&self) -> String {
-        let (stages, tiles) = (self.costs.len(), self.costs[0].len());
-        let all: Vec<String> = self.costs.iter().flatten().map(u64::to_string).collect();
-        let mut text = format!("table cost = [{}]; kernel k(c) cost c;\nworkload main {{\n", all.join(", "));
-        (1..stages).for_each(|channel| text += &format!("channel c{channel}[9]; "));
-        text += "pipeline {\n";
-        for stage in 0..stages {
-            let mut body = format!("k(cost[{} + t]);", stage * tiles);
-            if stage + 1 < stages {
-                body = format!("send c{} as d {{ {body} }}", stage + 1);
-            }
-            if stage > 0 {
-                body = format!("consume c{stage} as s {{ {body} }}");
-            }
-            text += &format!("process p{stage} {{ parallel for t in 0..{tiles} {{ {body} }} }}\n");
-        }
-        text + "} }\n"
-    }
-
-    /// When the last stage is done, with these depths.
-    fn end(&self, depths: &[u32]) -> u64 {
-        let (stages, tiles) = (self.costs.len(), self.costs[0].len());
-        let mut clocks = vec![0; stages];
-        // When the slot of each token was freed, by channel.
-        let mut freed: Vec<Vec<u64>> = vec![Vec::new(); stages];
-        for tile in 0..tiles {
-            let (mut there, mut taken, mut ends) = (0, vec![0; stages], vec![0; stages]);
-            for stage in 0..stages {
-                taken[stage] = clocks[stage].max(there);
-                let slots = depths.get(stage).map(|depth| *depth.max(&1) as usize);
-                let free = slots
-                    .and_then(|slots| tile.checked_sub(slots))
-                    .map_or(0, |before| freed[stage + 1][before]);
-                ends[stage] = taken[stage].max(free) + self.costs[stage][tile];
-                there = ends[stage];
-            }
-            for stage in 0..stages {
-                // With a depth of 0 the next stage has to take the token first.
-                let met = if depths.get(stage) == Some(&0) { taken[stage + 1] } else { 0 };
-                clocks[stage] = ends[stage].max(met);
-                freed[stage].push(clocks[stage]);
-            }
-        }
-        clocks.into_iter().max().unwrap_or(0)
-    }
-
-    /// The least sum of depths up to `most` with which it is done as early as with any.
-    fn least(&self, most: u32) -> Option<u32> {
-        let channels = self.costs.len() - 1;
-        let best = self.end(&vec![self.costs[0].len() as u32; channels]);
-        let mut depths = vec![0; channels];
-        let mut least = None;
-        loop {
-            let sum: u32 = depths.iter().sum();
-            if least.is_none_or(|least| sum < least) && self.end(&depths) == best {
-                least = Some(sum);
-            }
-            let Some(next) = depths.iter().position(|depth| *depth < most) else { return least };
-            depths[next] += 1;
-            depths[..next].fill(0);
-        }
-    }
-}
-
-#[test]
-fn depths_for_the_throughput_of_any_are_those_of_brute_force() {
-    let mut rng = Rng::new(0x7A57);
-    let mut deepest = 0;
-    for _ in 0..400 {
-        let line = Line::random(&mut rng);
-        let found = flow_of(&line.text(), &[]);
-        let depths: Option<Vec<u32>> =
-            found.pipelines[0].channels.iter().map(|channel| channel.throughput).collect();
-        let depths = depths.unwrap_or_else(|| panic!("{:?} of\n{}", found.verdict, line.text()));
-        assert_eq!(Some(depths.iter().sum()), line.least(8), "{depths:?} of\n{}", line.text());
-        assert_eq!(line.end(&depths), line.end(&[9, 9]), "{depths:?} of\n{}", line.text());
-        deepest = deepest.max(depths.into_iter().max().unwrap_or(0));
-    }
-    assert!(deepest >= 3, "{deepest}");
-}
-
 #[test]
 fn two_slots_overlap_a_stage_with_the_next() {
     let source = "param n = 4; tensor ring: f32[1, 8]; kernel load(out a) cost 10; kernel work(in a) cost 30; workload main { channel c[1]; pipeline {
@@ -438,27 +329,6 @@ fn two_slots_overlap_a_stage_with_the_next() {
     assert_eq!(lines[1], "  c: n = 4 sent, n = 4 consumed, depth 1, at least 0, throughput from 2");
     let unknown = source.replace(" cost 30", "");
     assert_eq!(flow_of(&unknown, &[]).pipelines[0].channels[0].throughput, None, "a kernel has no cost");
-}
-
-#[test]
-fn depths_whose_search_is_given_up_are_told_of() {
-    let found = |kernel: &str, n: i64| {
-        let source = format!(
-            "param n = 2; kernel k(){kernel}; workload main {{ channel a[1]; pipeline {{
-                process p {{ parallel for i in 0..n {{ send a as s {{ k(); }} }} }}
-                process q {{ parallel for i in 0..n {{ consume a as s {{ k(); }} }} }} }} }}"
-        );
-        let found = flow_of(&source, &[("n", n)]);
-        assert!(matches!(found.verdict, Verdict::Ends), "{:?}", found.verdict);
-        let told: Vec<_> = found.pipelines[0].channels.iter().map(|of| (of.least, of.throughput)).collect();
-        (told[0], found.lines(&module(&source), |_| 1).split_off(2))
-    };
-    let line = |of| format!("  depths `{of}` are not known: their search takes more than 1048576 steps");
-    assert_eq!(found(" cost 7", 9), ((Some(0), Some(2)), vec![]));
-    assert_eq!(found("", 150_000), ((Some(0), None), vec![]), "no cost, no throughput");
-    assert_eq!(found(" cost 7", 150_000), ((Some(0), None), vec![line("throughput")]));
-    assert_eq!(found("", 400_000), ((None, None), vec![line("at least")]));
-    assert_eq!(found(" cost 7", 400_000), ((None, None), vec![line("at least"), line("throughput")]));
 }
 
 /// It runs or not by what a launch knows, or by more: then it is refused.

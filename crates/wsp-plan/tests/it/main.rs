@@ -8,6 +8,7 @@ mod decode_example;
 mod expected_accesses;
 mod flow;
 mod flow_pipelines;
+mod flow_throughput;
 mod layouts;
 mod layouts_astray;
 mod lowering;

@@ -10,6 +10,7 @@
 use super::super::deadlock::Want;
 use super::faults::{Deadlock, Fault, Waiting};
 use super::machine::{Machine, Stop};
+use super::observer::Step;
 use super::program::Op;
 use super::sink::{Refused, Sink};
 use super::turns::Tokens;
@@ -38,8 +39,8 @@ impl Machine<'_, '_> {
         }
         (turns.pipeline, turns.current, turns.around) = (id, processes.start, self.path.len());
         turns.live = processes.len() as u32;
-        if let Some(watch) = &mut turns.watch {
-            watch.enter(self.ordinal, processes.clone(), pipeline.channels.clone());
+        if let Some(observer) = &mut turns.observer {
+            observer.enter(self.ordinal, processes.clone(), pipeline.channels.clone());
         }
         turns.processes[processes.start as usize].pc
     }
@@ -51,9 +52,9 @@ impl Machine<'_, '_> {
         turns.ready[turns.current as usize] = false;
         turns.processes[turns.current as usize].ended = true;
         if turns.live == 0 {
-            if let Some(watch) = &mut turns.watch {
+            if let Some(observer) = &mut turns.observer {
                 let pipeline = &self.program.pipelines[turns.pipeline as usize];
-                watch.leave(self.ordinal, pipeline.processes.clone(), pipeline.channels.clone());
+                observer.leave(self.ordinal, pipeline.processes.clone(), pipeline.channels.clone());
             }
             return Ok(self.program.pipelines[turns.pipeline as usize].exit);
         }
@@ -76,8 +77,8 @@ impl Machine<'_, '_> {
             self.indices.append(&mut after.indices);
             swap(&mut self.axes, &mut after.axes);
             turns.current = next;
-            if let Some(watch) = &mut turns.watch {
-                watch.turn(self.ordinal, next);
+            if let Some(observer) = &mut turns.observer {
+                observer.turn(self.ordinal, next);
             }
         }
         Ok(turns.processes[next as usize].pc)
@@ -102,9 +103,7 @@ impl Machine<'_, '_> {
         let slot = tokens.begun % slots;
         tokens.begun += 1;
         tokens.sending += 1;
-        if let Some(watch) = &mut self.turns.watch {
-            watch.send(self.ordinal, transfer.channel);
-        }
+        self.turns.saw(self.ordinal, Step::Send(transfer.channel));
         self.begin_transfer(id, slot);
         Ok(pc + 1)
     }
@@ -112,16 +111,14 @@ impl Machine<'_, '_> {
     /// Ends a send, and with it the turn; where to go on.
     pub(super) fn sent<E>(&mut self, id: u32, next: u32) -> Result<u32, Stop<E>> {
         let turns = &mut self.turns;
-        let channel = self.program.transfers[id as usize].channel as usize;
-        turns.counts[channel].sent += 1;
-        let tokens = &mut turns.channels[channel];
+        let channel = self.program.transfers[id as usize].channel;
+        turns.counts[channel as usize].sent += 1;
+        let tokens = &mut turns.channels[channel as usize];
         tokens.sending -= 1;
         if tokens.sending == 0 {
-            if let Some(watch) = &mut turns.watch {
-                watch.sent(self.ordinal, channel, tokens.begun - tokens.sent);
-            }
-            tokens.sent = tokens.begun;
-            turns.wake(self.program.channels[channel].ends[1]);
+            let sent = tokens.begun - std::mem::replace(&mut tokens.sent, tokens.begun);
+            turns.saw(self.ordinal, Step::Sent(channel, sent));
+            turns.wake(self.program.channels[channel as usize].ends[1]);
         }
         turns.processes[turns.current as usize].pc = next;
         self.switch()
@@ -134,9 +131,7 @@ impl Machine<'_, '_> {
         if tokens.taken < tokens.sent {
             return self.wait(pc);
         }
-        if let Some(watch) = &mut self.turns.watch {
-            watch.taken(self.ordinal, channel);
-        }
+        self.turns.saw(self.ordinal, Step::Taken(channel));
         Ok(pc + 1)
     }
 
@@ -153,9 +148,7 @@ impl Machine<'_, '_> {
                 let slot = tokens.taken % program.channels[transfer.channel as usize].slots();
                 tokens.taken += 1;
                 tokens.consuming += 1;
-                if let Some(watch) = &mut self.turns.watch {
-                    watch.consume(self.ordinal, transfer.channel);
-                }
+                self.turns.saw(self.ordinal, Step::Consume(transfer.channel));
                 self.turns.wake(program.channels[transfer.channel as usize].ends[0]);
                 self.begin_transfer(arm, slot);
                 return Ok(transfer.body);
@@ -171,9 +164,8 @@ impl Machine<'_, '_> {
                 Err(Stop::Fault(Fault::Closed { done: StatementKind::Consume, at: receive.span, by: closed }))
             }
             _ => {
-                if let Some(watch) = &mut self.turns.watch {
-                    let arms = receive.arms.clone().map(|arm| program.transfers[arm as usize].channel);
-                    watch.ended(self.ordinal, arms);
+                for arm in receive.arms.clone() {
+                    self.turns.saw(self.ordinal, Step::Ended(program.transfers[arm as usize].channel));
                 }
                 Ok(receive.exit)
             }
@@ -183,16 +175,14 @@ impl Machine<'_, '_> {
     /// Ends a consume.
     pub(super) fn consumed(&mut self, id: u32) {
         let turns = &mut self.turns;
-        let channel = self.program.transfers[id as usize].channel as usize;
-        turns.counts[channel].consumed += 1;
-        let tokens = &mut turns.channels[channel];
+        let channel = self.program.transfers[id as usize].channel;
+        turns.counts[channel as usize].consumed += 1;
+        let tokens = &mut turns.channels[channel as usize];
         tokens.consuming -= 1;
         if tokens.consuming == 0 {
-            if let Some(watch) = &mut turns.watch {
-                watch.consumed(self.ordinal, channel, tokens.taken - tokens.freed);
-            }
-            tokens.freed = tokens.taken;
-            turns.wake(self.program.channels[channel].ends[0]);
+            let freed = tokens.taken - std::mem::replace(&mut tokens.freed, tokens.taken);
+            turns.saw(self.ordinal, Step::Consumed(channel, freed));
+            turns.wake(self.program.channels[channel as usize].ends[0]);
         }
     }
 
@@ -208,9 +198,7 @@ impl Machine<'_, '_> {
             }));
         }
         tokens.closed = Some(id);
-        if let Some(watch) = &mut self.turns.watch {
-            watch.close(self.ordinal, close.channel);
-        }
+        self.turns.saw(self.ordinal, Step::Close(close.channel));
         let ends = self.program.channels[close.channel as usize].ends;
         ends.into_iter().for_each(|end| self.turns.wake(end));
         Ok(())

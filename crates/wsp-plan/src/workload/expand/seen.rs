@@ -8,7 +8,7 @@ use super::super::schedule::LoweredSchedule;
 use super::machine::Machine;
 use super::program::Channel;
 use super::sink::Behind;
-use super::watch::{Clocks, SpanOfTask, Watch, Watched};
+use super::watch::{SpanOfTask, Watch, Watched};
 use super::{TaskRecord, TaskSink, compile};
 use wsp_core::{ChannelFigures, SlotId};
 use wsp_ir::workload::WorkloadModule;
@@ -43,11 +43,12 @@ pub fn channels(
     }
     let schedule = LoweredSchedule::default();
     let program = compile::compile(module, bindings, &schedule, entry);
+    let mut watch = Watch::new(&program, times);
     let mut machine = Machine::new(&program);
-    machine.turns.watch = Some(Watch::new(&program, Clocks::Ran(times)));
+    machine.turns.observer = Some(&mut watch);
     let mut known = Known { slots, ordinal: 0 };
     Behind::driven(&mut known, |sink| machine.go(sink)).ok()?;
-    let Watch { channels, is_whole, .. } = machine.turns.watch?;
+    let Watch { channels, is_whole, .. } = watch;
     let of = |(watched, channel): (Watched, &Channel<'_>)| {
         let workload = &module.workloads[channel.workload.index()].name;
         let shown = channel.declared.shown();

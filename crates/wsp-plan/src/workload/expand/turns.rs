@@ -1,8 +1,8 @@
 //! Whose turn it is among the processes of a pipeline, and what the others keep.
 
 use super::ChannelCount;
+use super::observer::{Observer, Step};
 use super::program::{Channel, CompiledModule};
-use super::watch::Watch;
 use std::ops::Range;
 
 /// Counts of tokens of a channel, since its pipeline began.
@@ -60,8 +60,8 @@ pub(super) struct Turns<'w> {
     pub(super) channels: Vec<Tokens>,
     /// Of each channel, over all pipelines so far.
     pub(super) counts: Vec<ChannelCount>,
-    /// What looks at channels at the times of a run, where that is asked for.
-    pub(super) watch: Option<Watch<'w>>,
+    /// What looks at channels, where that is asked for.
+    pub(super) observer: Option<&'w mut (dyn Observer + 'w)>,
 }
 
 impl<'w> Turns<'w> {
@@ -75,7 +75,7 @@ impl<'w> Turns<'w> {
             processes: vec![Suspended::default(); program.processes.len()],
             channels: vec![Tokens::default(); program.channels.len()],
             counts: program.channels.iter().map(count).collect(),
-            watch: None,
+            observer: None,
         }
     }
 
@@ -87,6 +87,13 @@ impl<'w> Turns<'w> {
         };
         let after = self.current + 1;
         ready(after, all.end).or_else(|| ready(all.start, after))
+    }
+
+    /// The process that runs does something with a channel.
+    pub(super) fn saw(&mut self, ordinal: u64, step: Step) {
+        if let Some(observer) = &mut self.observer {
+            observer.step(ordinal, step);
+        }
     }
 
     /// Something was done with a channel that the process at this end may wait for.

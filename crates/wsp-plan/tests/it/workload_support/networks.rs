@@ -5,10 +5,18 @@ use super::random::Rng;
 /// What a process does.
 #[derive(Clone, Debug)]
 pub(crate) enum Item {
-    Transfer { channel: usize, sends: bool, body: Vec<Item> },
-    Loop { trips: i64, body: Vec<Item> },
+    Transfer {
+        channel: usize,
+        sends: bool,
+        body: Vec<Item>,
+    },
+    Loop {
+        trips: i64,
+        body: Vec<Item>,
+    },
     Close(usize),
-    Task,
+    /// A task that takes so many cycles.
+    Task(u64),
 }
 
 /// A network.
@@ -31,6 +39,7 @@ enum Step {
     },
     /// A sender waits until its token is taken, if the channel has a depth of 0.
     Taken(usize),
+    Work(u64),
 }
 
 impl Network {
@@ -56,7 +65,7 @@ impl Network {
 
     /// As a file. Depths are parameters `d0`, `d1`, …
     pub(crate) fn text(&self) -> String {
-        let mut text = "kernel k();\n".to_owned();
+        let mut text = "kernel k(c);\n".to_owned();
         for (at, depth) in self.depths.iter().enumerate() {
             text += &format!("param d{at} = {depth};\n");
         }
@@ -69,20 +78,88 @@ impl Network {
         text + "} }\n"
     }
 
+    /// As a file in which tasks take time.
+    pub(crate) fn timed_text(&self) -> String {
+        self.text().replacen("kernel k(c);", "kernel k(c) cost c;", 1)
+    }
+
+    /// A chain with this many channels: what a process takes from one it sends to the next at another rate, and some do so around their tasks, and
+    /// some behind them.
+    pub(crate) fn chain(rng: &mut Rng, channels: usize) -> Network {
+        let rates: Vec<[i64; 2]> =
+            (0..channels).map(|_| [(); 2].map(|()| 1 + rng.below(6) as i64 / 5)).collect();
+        // Rounds of each process, so that each channel has as many tokens sent as consumed.
+        let mut rounds = vec![1_i64];
+        for [sends, takes] in &rates {
+            let tokens = rounds[rounds.len() - 1] * sends;
+            let times = (1..=*takes).find(|times| tokens * times % takes == 0).unwrap_or(1);
+            rounds.iter_mut().for_each(|of| *of *= times);
+            rounds.push(tokens * times / takes);
+        }
+        let least = (1..=32).find(|times| rounds.iter().all(|of| of * times >= 12)).unwrap_or(1);
+        let cost =
+            |rng: &mut Rng| Item::Task(1 + rng.below(9) + if rng.one_in(9) { 30 + rng.below(40) } else { 0 });
+        let round = |at: usize, rng: &mut Rng| {
+            let mut body = vec![cost(rng)];
+            let mut add = |channel: usize, sends: bool, times: i64| {
+                for time in 0..times {
+                    let inner =
+                        if time == 0 && rng.one_in(2) { std::mem::take(&mut body) } else { vec![cost(rng)] };
+                    let place = if sends { body.len() } else { 0 };
+                    body.insert(place, Item::Transfer { channel, sends, body: inner });
+                }
+            };
+            if at < channels {
+                add(at, true, rates[at][0]);
+            }
+            if at > 0 {
+                add(at - 1, false, rates[at - 1][1]);
+            }
+            body
+        };
+        // Rounds of a process take the same time, or each its own.
+        let process = |at: usize, rng: &mut Rng| {
+            let trips = rounds[at] * least;
+            if rng.one_in(3) {
+                vec![Item::Loop { trips, body: round(at, rng) }]
+            } else {
+                (0..trips).flat_map(|_| round(at, rng)).collect()
+            }
+        };
+        let processes = (0..=channels).map(|at| process(at, rng)).collect();
+        Network { depths: vec![1; channels], processes }
+    }
+
     /// Whether every process ends, with these depths.
     pub(crate) fn ends(&self, depths: &[i64]) -> bool {
         let steps: Vec<Vec<Step>> = self.processes.iter().map(|body| flat(body)).collect();
         ends(&steps, depths)
     }
 
+    /// When the last process ends, with these depths; none where one does not.
+    pub(crate) fn end(&self, depths: &[i64]) -> Option<u64> {
+        let steps: Vec<Vec<Step>> = self.processes.iter().map(|body| flat(body)).collect();
+        ends(&steps, depths).then(|| times(&steps, depths))
+    }
+
     /// The least sum of depths up to `most` each with which every process ends.
     pub(crate) fn least(&self, most: i64) -> Option<i64> {
         let steps: Vec<Vec<Step>> = self.processes.iter().map(|body| flat(body)).collect();
+        self.smallest(most, &|depths| ends(&steps, depths))
+    }
+
+    /// The least sum of depths up to `most` each with which the last process ends as early as with any.
+    pub(crate) fn fastest(&self, most: i64) -> Option<i64> {
+        let best = self.end(&vec![1 << 20; self.depths.len()]);
+        self.smallest(most, &|depths| self.end(depths) == best)
+    }
+
+    fn smallest(&self, most: i64, is_enough: &dyn Fn(&[i64]) -> bool) -> Option<i64> {
         let mut depths = vec![0; self.depths.len()];
         let mut least = None;
         loop {
             let sum = depths.iter().sum();
-            if least.is_none_or(|least| sum < least) && ends(&steps, &depths) {
+            if least.is_none_or(|least| sum < least) && is_enough(&depths) {
                 least = Some(sum);
             }
             let Some(next) = depths.iter().position(|depth| *depth < most) else { return least };
@@ -111,7 +188,7 @@ impl Tokens {
             Step::Begin { sends: true, .. } => self.begun[1] - self.done(false) < self.depth.max(1),
             Step::Begin { sends: false, .. } => self.begun[0] < self.done(true),
             Step::Taken(_) => self.depth > 0 || self.begun[0] == self.done(true),
-            Step::End { .. } => true,
+            Step::End { .. } | Step::Work(_) => true,
         }
     }
 
@@ -124,7 +201,7 @@ impl Tokens {
             Step::End { sends, .. } => {
                 self.open[usize::from(sends)].pop();
             }
-            Step::Taken(_) => {}
+            Step::Taken(_) | Step::Work(_) => {}
         }
     }
 }
@@ -138,11 +215,12 @@ fn ends(steps: &[Vec<Step>], depths: &[i64]) -> bool {
         let mut moved = false;
         for (process, at) in steps.iter().zip(&mut at) {
             while let Some(step) = process.get(*at) {
-                let (Step::Begin { channel, .. } | Step::End { channel, .. } | Step::Taken(channel)) = step;
-                if !channels[*channel].allows(*step) {
-                    break;
+                if let Step::Begin { channel, .. } | Step::End { channel, .. } | Step::Taken(channel) = step {
+                    if !channels[*channel].allows(*step) {
+                        break;
+                    }
+                    channels[*channel].apply(*step);
                 }
-                channels[*channel].apply(*step);
                 *at += 1;
                 moved = true;
             }
@@ -153,13 +231,87 @@ fn ends(steps: &[Vec<Step>], depths: &[i64]) -> bool {
     }
 }
 
+/// The steps of processes at which a token of a channel is there, is taken, and frees its slot, each by its process and place.
+#[derive(Default, Clone)]
+struct Places {
+    there: Vec<(usize, usize)>,
+    taken: Vec<(usize, usize)>,
+    freed: Vec<(usize, usize)>,
+}
+
+/// When the last of processes that all end does: the longest way through what waits for what, which is walked until no time changes.
+fn times(steps: &[Vec<Step>], depths: &[i64]) -> u64 {
+    let mut places = vec![Places::default(); depths.len()];
+    for (process, of) in steps.iter().enumerate() {
+        let mut open = vec![[(0, 0); 2]; depths.len()];
+        for (at, step) in of.iter().enumerate() {
+            match step {
+                Step::Begin { channel, sends } => {
+                    let (now, begun) = &mut open[*channel][usize::from(*sends)];
+                    (*now, *begun) = (*now + 1, *begun + 1);
+                    if !sends {
+                        places[*channel].taken.push((process, at));
+                    }
+                }
+                Step::End { channel, sends } => {
+                    let (now, begun) = &mut open[*channel][usize::from(*sends)];
+                    *now -= 1;
+                    if *now == 0 {
+                        let of = &mut places[*channel];
+                        let done = if *sends { &mut of.there } else { &mut of.freed };
+                        done.resize(*begun, (process, at));
+                    }
+                }
+                Step::Taken(_) | Step::Work(_) => {}
+            }
+        }
+    }
+    let mut ends: Vec<Vec<u64>> = steps.iter().map(|of| vec![0; of.len()]).collect();
+    loop {
+        let mut changed = false;
+        for (process, of) in steps.iter().enumerate() {
+            let (mut clock, mut begun) = (0, vec![[0_usize; 2]; depths.len()]);
+            for (at, step) in of.iter().enumerate() {
+                let waits = match step {
+                    Step::Begin { channel, sends } => {
+                        let number = begun[*channel][usize::from(*sends)];
+                        begun[*channel][usize::from(*sends)] += 1;
+                        match sends {
+                            true => number
+                                .checked_sub(depths[*channel].max(1) as usize)
+                                .map(|of| places[*channel].freed[of]),
+                            false => Some(places[*channel].there[number]),
+                        }
+                    }
+                    Step::Taken(channel) if depths[*channel] == 0 => {
+                        Some(places[*channel].taken[begun[*channel][1] - 1])
+                    }
+                    _ => None,
+                };
+                if let Step::Work(cycles) = step {
+                    clock += cycles;
+                }
+                clock = waits.map_or(0, |(process, at)| ends[process][at]).max(clock);
+                changed |= std::mem::replace(&mut ends[process][at], clock) != clock;
+            }
+        }
+        if !changed {
+            return ends.iter().filter_map(|of| of.last()).copied().max().unwrap_or(0);
+        }
+    }
+}
+
+fn task(rng: &mut Rng) -> Item {
+    Item::Task(1 + rng.below(20))
+}
+
 /// Adds transfers to what a process does in a round: one by one, in a loop, or around what it does already.
 fn transfers(rng: &mut Rng, body: &mut Vec<Item>, (channel, sends): (usize, bool), times: i64) {
     let transfer = |body| Item::Transfer { channel, sends, body };
     let at = |rng: &mut Rng, body: &Vec<Item>| rng.below(body.len() as u64 + 1) as usize;
     match rng.below(3) {
         0 if times > 0 => {
-            let inside = if rng.one_in(2) { vec![Item::Task] } else { Vec::new() };
+            let inside = if rng.one_in(2) { vec![task(rng)] } else { Vec::new() };
             let place = at(rng, body);
             body.insert(place, Item::Loop { trips: times, body: vec![transfer(inside)] });
         }
@@ -175,7 +327,7 @@ fn transfers(rng: &mut Rng, body: &mut Vec<Item>, (channel, sends): (usize, bool
         _ => {
             for _ in 0..times {
                 let place = at(rng, body);
-                body.insert(place, transfer(vec![Item::Task]));
+                body.insert(place, transfer(vec![task(rng)]));
             }
         }
     }
@@ -193,7 +345,7 @@ fn written(body: &[Item], depth: u32) -> String {
                 format!("parallel for i{depth} in 0..{trips} {{ {} }} ", written(body, depth + 1))
             }
             Item::Close(channel) => format!("close c{channel}; "),
-            Item::Task => "k(); ".to_owned(),
+            Item::Task(cost) => format!("k({cost}); "),
         };
     }
     text
@@ -214,7 +366,8 @@ fn flat(body: &[Item]) -> Vec<Step> {
                 let once = flat(body);
                 (0..*trips).for_each(|_| steps.extend(&once));
             }
-            Item::Close(_) | Item::Task => {}
+            Item::Task(cost) => steps.push(Step::Work(*cost)),
+            Item::Close(_) => {}
         }
     }
     steps
