@@ -452,7 +452,13 @@ fn run_options(options: &Options) -> RunOptions {
 fn schedule(plan: &LoweredPlan) -> (Option<String>, Vec<String>) {
     let mut names: Vec<&str> = plan.stages.iter().filter_map(|s| s.schedule.name.as_deref()).collect();
     names.dedup();
-    let lines = plan.stages.iter().flat_map(|s| s.schedule.lines.iter().cloned()).collect();
+    // Stages of one schedule have the same lines.
+    let mut lines: Vec<String> = Vec::new();
+    for line in plan.stages.iter().flat_map(|stage| &stage.schedule.lines) {
+        if !lines.contains(line) {
+            lines.push(line.clone());
+        }
+    }
     ((!names.is_empty()).then(|| names.join(", ")), lines)
 }
 

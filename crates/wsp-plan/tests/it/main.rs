@@ -7,6 +7,7 @@ mod costs;
 mod decode_example;
 mod expected_accesses;
 mod flow;
+mod flow_closed;
 mod flow_pipelines;
 mod flow_throughput;
 mod layouts;

@@ -9,7 +9,9 @@ pub use names::set_defaults;
 
 use super::codes;
 use super::eval::{Closed, Given, Halt, NotClosed, Values, count, eval};
+use super::expand::probe::{End, probe};
 use crate::ParamValue;
+use std::cell::Cell;
 use wsp_core::{AxisId, ChannelId, ParamId, SlotId, TableId, TensorId, WorkloadId};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::verify::endless;
@@ -97,6 +99,9 @@ impl Bindings {
     }
 }
 
+/// Looks at a module whose consumes may never end, each after 1,024 transfers and iterations.
+const MOST_LOOKS: u32 = 1 << 10;
+
 /// Gives the parameters and tables of a verified module their values: `set` by name, the last of equal names counts;
 /// `tables` by name, in place of inline elements.
 ///
@@ -120,14 +125,18 @@ pub fn bind(
     let shapes = binder.shapes();
     let slots = binder.slots();
     let depths = binder.channel_depths();
-    if binder.found.is_empty() {
-        binder.found = endless(module, &|node| binder.runs(node), true);
+    if !binder.found.is_empty() {
+        return Err(binder.found);
     }
-    if binder.found.is_empty() {
-        Ok(Bindings { values: binder.values, axes, shapes, slots, depths })
-    } else {
-        Err(binder.found)
-    }
+    let found = endless(module, &|node| binder.runs(node), true);
+    let bindings = Bindings { values: binder.values, axes, shapes, slots, depths };
+    if found.is_empty() || stops(module, &bindings) { Ok(bindings) } else { Err(found) }
+}
+
+/// Whether what may never end does stop, at its end or at a fault that a run tells of, whatever tasks compute.
+fn stops(module: &WorkloadModule, bindings: &Bindings) -> bool {
+    let looks = Cell::new(MOST_LOOKS);
+    !matches!(probe(module, bindings, &looks).end, End::Slot | End::Long)
 }
 
 /// The elements of every table, by id.
