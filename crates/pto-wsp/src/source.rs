@@ -197,7 +197,7 @@ impl Source {
         let mut notes = Vec::new();
         let plan = self.plan(&mut sources, &mut notes);
         match plan.and_then(|plan| self.check_used(&plan).map(|()| plan)) {
-            Ok(plan) => Ok((plan, notes, sources)),
+            Ok(plan) => Ok((plan.with_sources(&sources), notes, sources)),
             Err(found) => Err(Error::in_sources(found, &sources)),
         }
     }

@@ -15,7 +15,7 @@ use crate::report::{DescriptorType, PlanReport, RunStats, TaskGroup};
 use pto_wsp::registry;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wsp_backend::{
     Args, Detail, Expand, GraphOptions, GridStats, KernelStats, KvLayout, LaunchTable, Program, Recording,
     RunOptions, SpaceOptions, StartOrder, Unwritten, WorkloadRunOptions,
@@ -275,7 +275,25 @@ impl Executable {
     /// What is wrong with the schedule, what the target cannot do, nothing that runs it.
     pub fn new(loaded: &Loaded, options: &Options) -> Result<Executable, Vec<Diagnostic>> {
         let started = clock::now();
-        let lowered = Arc::new(lower(loaded, options)?);
+        Executable::of(lower(loaded, options)?, options, started)
+    }
+
+    /// Compiles a program that has its texts with it: packages name places of the source.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub(crate) fn with_sources(
+        loaded: &Loaded,
+        options: &Options,
+        sources: &SourceMap,
+    ) -> Result<Executable, Vec<Diagnostic>> {
+        let started = clock::now();
+        let sources = Some(Arc::new(sources.clone()));
+        Executable::of(LoweredPlan { sources, ..lower(loaded, options)? }, options, started)
+    }
+
+    fn of(lowered: LoweredPlan, options: &Options, started: Instant) -> Result<Executable, Vec<Diagnostic>> {
+        let lowered = Arc::new(lowered);
         let program = program(
             &PlanSource::Spaces(lowered.clone()),
             options.mode,

@@ -1,7 +1,9 @@
 //! Errors as numbers.
 
 use crate::abi::{PtowReport, Status};
+use wsp_core::ptow::bounds::BoundsHalt;
 use wsp_core::ptow::dispatch::ConfigFault;
+use wsp_core::ptow::eval::{ExprFaultKind, Halt};
 use wsp_core::ptow::interp::{Fault, FaultKind, Refusal};
 use wsp_core::ptow::schedule::ScheduleFault;
 use wsp_core::ptow::{Allowed, Place, ReadError, VerifyError};
@@ -122,7 +124,9 @@ pub(crate) fn schedule(fault: &ScheduleFault) -> Failure {
 
 pub(crate) fn fault(fault: &Fault) -> Failure {
     let (kind, found, limit) = match fault.kind {
-        FaultKind::Expr(expr) => (1, i64::from(expr.word), 0),
+        FaultKind::Expr(fault) | FaultKind::Bounds(BoundsHalt::Expr(Halt::Fault(fault))) => {
+            (1, i64::from(fault.word), expression(fault.kind))
+        }
         FaultKind::Outside { lo, hi, extent, .. } => (2, if lo < 0 { lo } else { hi }, i64::from(extent)),
         FaultKind::Bounds(_) => (3, 0, 0),
         FaultKind::Rounds { max } => (4, 0, number(max)),
@@ -137,6 +141,16 @@ pub(crate) fn fault(fault: &Fault) -> Failure {
     };
     let (at, ordinal) = (u64::from(fault.word), fault.ordinal);
     (Status::Fault, PtowReport { kind, place: 1, at, found, limit, ordinal })
+}
+
+/// What is wrong with an expression, by a number.
+fn expression(kind: ExprFaultKind) -> i64 {
+    match kind {
+        ExprFaultKind::Overflow { .. } | ExprFaultKind::NegOverflow => 1,
+        ExprFaultKind::DivisionByZero { .. } => 2,
+        ExprFaultKind::TableIndex { .. } => 3,
+        ExprFaultKind::Malformed => 0,
+    }
 }
 
 fn number(value: u64) -> i64 {

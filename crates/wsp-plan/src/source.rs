@@ -6,6 +6,7 @@ use crate::target::Target;
 use crate::workload::WorkloadPlan;
 use std::fmt;
 use std::sync::Arc;
+use wsp_diag::SourceMap;
 use wsp_ir::Module;
 use wsp_ir::tg::TgModule;
 
@@ -68,6 +69,25 @@ impl PlanSource {
             PlanSource::Spaces(plan) => plan.options.target,
             PlanSource::Workload(plan) => plan.options.target,
             PlanSource::Unit(unit) => unit.target,
+        }
+    }
+}
+
+impl PlanSource {
+    /// The plan with the texts that its spans are of: packages name places of the source by them. A unit has none.
+    #[must_use]
+    pub fn with_sources(self, sources: &SourceMap) -> PlanSource {
+        let sources = Some(Arc::new(sources.clone()));
+        match self {
+            PlanSource::Spaces(mut plan) => {
+                Arc::make_mut(&mut plan).sources = sources;
+                PlanSource::Spaces(plan)
+            }
+            PlanSource::Workload(mut plan) => {
+                Arc::make_mut(&mut plan).sources = sources;
+                PlanSource::Workload(plan)
+            }
+            PlanSource::Unit(unit) => PlanSource::Unit(unit),
         }
     }
 }

@@ -20,7 +20,7 @@ use wsp_backend::{Program as Compiled, Registry, RunOptions, WorkloadRunOptions}
 use wsp_diag::{Code, Diagnostic, SourceMap, did_you_mean};
 use wsp_ir::{FuncKind, Module};
 use wsp_kernel::{Engine, Mode};
-use wsp_plan::{CompileOptions, PlanSource};
+use wsp_plan::{CompileOptions, LoweredPlan, PlanSource};
 use wsp_runtime::clock;
 use wsp_trace::python::arrays::{BAD_OPTION, MISSING, SURPLUS};
 use wsp_trace::{KernelBody, Trace};
@@ -105,7 +105,7 @@ fn link(
     compilation: &Compilation,
 ) -> Result<Inner, Vec<Diagnostic>> {
     let plan = WorkloadPlan::new(trace.workload.clone(), library.as_ref(), &compilation.options)?;
-    let plan = Arc::new(plan);
+    let plan = Arc::new(WorkloadPlan { sources: Some(Arc::new(trace.sources.clone())), ..plan });
     let cached = match &compilation.cache {
         Some(folder) => Some(cached(folder, key_of(&trace, library.as_ref(), &compilation.options)?)?),
         None => None,
@@ -237,7 +237,8 @@ fn launch(path: &str, compilation: &Compilation, sources: &mut SourceMap) -> Res
     }
     let key = || PlanKey::of_files(sources, 0, &compilation.options);
     let cached = compilation.cache.as_ref().map(|folder| cached(folder, key())).transpose()?;
-    let plan = Arc::new(wsp_plan::lower(&module, &compilation.options)?);
+    let plan = wsp_plan::lower(&module, &compilation.options)?;
+    let plan = Arc::new(LoweredPlan { sources: Some(Arc::new(sources.clone())), ..plan });
     let kernels = module.functions.iter().filter(|f| matches!(f.kind, FuncKind::Kernel { .. }));
     let damaged = cached.as_ref().and_then(CachedPlan::note);
     let warnings = plan.notes.iter().cloned().chain(damaged).collect();

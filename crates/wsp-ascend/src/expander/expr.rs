@@ -86,7 +86,7 @@ pub(super) fn inline(place: Place<'_>, expr: u32) -> Option<String> {
     if skips && Leaves::of(place.program, expr).slots {
         return None;
     }
-    let mut stack = straight(place, words)?;
+    let mut stack = straight(place, words, expr)?;
     let only = stack.pop().filter(|_| stack.is_empty())?;
     (only.nesting <= MAX_NESTING).then_some(only.text)
 }
@@ -95,8 +95,8 @@ fn is_skip(word: &Word) -> bool {
     matches!(XOp::from_code(word.opcode), Some(XOp::XSkip | XOp::XSkipZero))
 }
 
-/// The stack that words leave; none where skips are more than choices between two values.
-fn straight(place: Place<'_>, words: &[Word]) -> Option<Vec<Text>> {
+/// The stack that words leave, of which `first` is the first; none where skips are more than choices between two values.
+fn straight(place: Place<'_>, words: &[Word], first: u32) -> Option<Vec<Text>> {
     let mut stack: Vec<Text> = Vec::new();
     let mut at = 0;
     while let Some(word) = words.get(at) {
@@ -105,7 +105,7 @@ fn straight(place: Place<'_>, words: &[Word]) -> Option<Vec<Text>> {
             XOp::XSkip => return None,
             XOp::XSkipZero => {
                 let condition = stack.pop()?;
-                let (then, otherwise, end) = choice(place, words, at, word.operand2 as usize)?;
+                let (then, otherwise, end) = choice(place, (words, first), at, word.operand2 as usize)?;
                 at = end;
                 let nesting = 1 + condition.nesting.max(then.nesting).max(otherwise.nesting);
                 let text = format!("choose({}, {}, {})", condition.text, then.text, otherwise.text);
@@ -119,13 +119,15 @@ fn straight(place: Place<'_>, words: &[Word]) -> Option<Vec<Text>> {
                         Some(constant) => constant,
                         None => unary(place, op, word, &operand.text),
                     };
+                    let text = placed(op, first + at as u32 - 1, text);
                     stack.push(Text { text, nesting: operand.nesting + 1 });
                 }
                 _ => {
                     let right = stack.pop()?;
                     let left = stack.pop()?;
                     let nesting = 1 + left.nesting.max(right.nesting);
-                    stack.push(Text { text: binary(op, &left, &right), nesting });
+                    let text = placed(op, first + at as u32 - 1, binary(op, &left, &right));
+                    stack.push(Text { text, nesting });
                 }
             },
         }
@@ -134,16 +136,30 @@ fn straight(place: Place<'_>, words: &[Word]) -> Option<Vec<Text>> {
 }
 
 /// The two sides of a choice whose first begins at a word and is `skip` words long, and where both end.
-fn choice(place: Place<'_>, words: &[Word], first: usize, skip: usize) -> Option<(Text, Text, usize)> {
+fn choice(
+    place: Place<'_>,
+    (words, begin): (&[Word], u32),
+    first: usize,
+    skip: usize,
+) -> Option<(Text, Text, usize)> {
     let other = first.checked_add(skip)?;
     let leave = other.checked_sub(1).filter(|leave| *leave >= first)?;
     let jump = words.get(leave).filter(|word| XOp::from_code(word.opcode) == Some(XOp::XSkip))?;
     let end = other.checked_add(jump.operand2 as usize)?;
-    let single = |words: &[Word]| {
-        let mut stack = straight(place, words)?;
+    let single = |from: usize, to: usize| {
+        let mut stack = straight(place, words.get(from..to)?, begin + from as u32)?;
         stack.pop().filter(|_| stack.is_empty())
     };
-    Some((single(words.get(first..leave)?)?, single(words.get(other..end)?)?, end))
+    Some((single(first, leave)?, single(other, end)?, end))
+}
+
+/// An operation that may fail, with the word that it is of.
+fn placed(op: XOp, word: u32, text: String) -> String {
+    use XOp::{XAdd, XCeilDiv, XDiv, XMul, XNeg, XRem, XSub, XTable};
+    match [XTable, XNeg, XAdd, XSub, XMul, XDiv, XRem, XCeilDiv].contains(&op) {
+        true => format!("at({word}, {text})"),
+        false => text,
+    }
 }
 
 fn leaf(place: Place<'_>, op: XOp, word: &Word) -> String {
@@ -226,7 +242,7 @@ pub(super) fn function(program: &Program<'_>, names: &Names, expr: u32) -> Strin
         if targets.contains(&at) {
             writer.line(format!("at_{at}:"));
         }
-        step(place, &mut writer, at, word, heights.get(at).copied().unwrap_or(0));
+        step(place, &mut writer, (at, expr), word, heights.get(at).copied().unwrap_or(0));
     }
     if targets.contains(&words.len()) {
         writer.line(format!("at_{}:", words.len()));
@@ -287,8 +303,8 @@ fn targets(words: &[Word]) -> OrderedSet<usize> {
     skips.map(|(at, word)| (at + 1).saturating_add(word.operand2 as usize)).collect()
 }
 
-/// One word of a function; `height` entries are on the stack before.
-fn step(place: Place<'_>, writer: &mut Writer, at: usize, word: &Word, height: usize) {
+/// One word of a function, of an expression that begins at `first`; `height` entries are on the stack before.
+fn step(place: Place<'_>, writer: &mut Writer, (at, first): (usize, u32), word: &Word, height: usize) {
     let Some(op) = XOp::from_code(word.opcode) else { return };
     let entry = |below: usize| format!("t{}", height.saturating_sub(below));
     let target = (at + 1).saturating_add(word.operand2 as usize);
@@ -306,7 +322,7 @@ fn step(place: Place<'_>, writer: &mut Writer, at: usize, word: &Word, height: u
                 1 => (entry(1), unary(place, op, word, &entry(1))),
                 _ => (entry(2), binary(op, &text(2), &text(1))),
             };
-            writer.line(format!("{to} = {value};"));
+            writer.line(format!("{to} = {};", placed(op, first + at as u32, value)));
         }
     }
 }

@@ -112,7 +112,7 @@ impl Emitter<'_> {
         }
         writer.close("}");
         writer.close(format!("}} while (turns_{word}.next(s));"));
-        writer.require("(s.bad == FaultKind::none)", word);
+        writer.require("s.bad.is_none()", word);
         for axis in self.key_axes.clone() {
             let axis = &self.names.axes[usize::from(axis)];
             writer.line(format!("s.axis[{axis}] = around_{word}_{axis};"));

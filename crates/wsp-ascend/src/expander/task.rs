@@ -48,7 +48,7 @@ impl Emitter<'_> {
             writer.require(&format!("s.priority(task, {key})"), word);
         }
         writer.line("s.sink.task(s.sink.user, &task);");
-        writer.turn("} else if (s.bad != FaultKind::none) {");
+        writer.turn("} else if (!s.bad.is_none()) {");
         writer.line(format!("return s.fail({word});"));
         writer.close("}");
         if let Some(label) = task.label {

@@ -4,6 +4,7 @@ use super::expr::{Needs, Printer, Scope};
 use super::names::Names;
 use crate::writer::Writer;
 use std::cell::RefCell;
+use wsp_diag::Span;
 use wsp_ir::{
     Block, EmitHints, Expr, ExtentSource, FuncKind, Function, LocalTy, Module, ScalarTy, Stmt, StmtKind,
 };
@@ -94,10 +95,11 @@ impl Body<'_> {
                 out.close("}");
             }
             StmtKind::For { var, start, end, step, body } => {
-                self.counted(out, &names.local(*var), [start, end, step], body);
+                self.counted(out, &names.local(*var), [start, end, step], (body, stmt.span));
             }
             StmtKind::While { cond, step, body } => {
-                out.open("for (bool again = false; s.step(); again = true) {");
+                let place = self.place(stmt.span);
+                out.open(format!("for (bool again = false; s.step({place}); again = true) {{"));
                 if step.is_empty() {
                     out.line("(void)again;");
                 } else {
@@ -125,22 +127,26 @@ impl Body<'_> {
                     fields.join(", ")
                 ));
                 out.line(format!(
-                    "out.emit(l, s, {}, f, {});  // {name}",
+                    "out.emit(l, s, {}, f, {}{});  // {name}",
                     descriptor.0,
-                    self.priority(hints)
+                    self.priority(hints),
+                    printer.place(stmt.span)
                 ));
                 out.close("}");
             }
             StmtKind::Fence => out.line("out.fence(s);"),
             StmtKind::SetTile { axis, size } => {
-                out.line(format!("s.set_tile({}, {});", axis.0, printer.expr(size)));
+                let place = printer.place(size.span);
+                out.line(format!("s.set_tile({}, {}{place});", axis.0, printer.expr(size)));
             }
             StmtKind::SetExtent { axis, extent, last: _ } => match extent {
                 ExtentSource::Scalar(e) => {
-                    out.line(format!("s.set_extent({}, {});", axis.0, printer.expr(e)))
+                    let place = printer.place(stmt.span);
+                    out.line(format!("s.set_extent({}, {}{place});", axis.0, printer.expr(e)))
                 }
                 ExtentSource::PerOuter(array) => {
-                    out.line(format!("s.set_extents({}, {});", axis.0, printer.array(*array)));
+                    let place = printer.place(stmt.span);
+                    out.line(format!("s.set_extents({}, {}{place});", axis.0, printer.array(*array)));
                 }
             },
             // Lowering leaves none of the first two; the others stand in kernels.
@@ -153,20 +159,39 @@ impl Body<'_> {
 
     fn priority(&self, hints: &EmitHints) -> String {
         match &hints.priority {
-            Some(e) => format!("s.cast<std::int32_t>({})", self.printer.expr(e)),
+            Some(e) => {
+                format!(
+                    "s.template cast<std::int32_t>({}{})",
+                    self.printer.expr(e),
+                    self.printer.place(e.span)
+                )
+            }
             None => "0".to_owned(),
         }
     }
 
+    /// A place as the only argument.
+    fn place(&self, span: Span) -> String {
+        self.printer.place(span).trim_start_matches(", ").to_owned()
+    }
+
     /// `start`, `end` and `step` are evaluated once.
-    fn counted(&self, out: &mut Writer, var: &str, [start, end, step]: [&Expr; 3], body: &Block) {
+    fn counted(
+        &self,
+        out: &mut Writer,
+        var: &str,
+        [start, end, step]: [&Expr; 3],
+        (body, span): (&Block, Span),
+    ) {
         let ty = start.ty.c_name();
         out.open("{");
         out.line(format!("const {ty} start = {};", self.printer.expr(start)));
         out.line(format!("const {ty} end = {};", self.printer.expr(end)));
-        out.line(format!("const {ty} step = s.at_least_1({});", self.printer.expr(step)));
+        let place = self.printer.place(step.span);
+        out.line(format!("const {ty} step = s.at_least_1({}{place});", self.printer.expr(step)));
+        let place = self.place(span);
         out.open(format!(
-            "for ({var} = start; {var} < end && s.step(); {var} = advance({var}, end, step)) {{"
+            "for ({var} = start; {var} < end && s.step({place}); {var} = advance({var}, end, step)) {{"
         ));
         self.block(out, body);
         out.close("}");

@@ -13,7 +13,7 @@ pub(super) fn tier_set(out: &mut Writer, source: &Source<'_>, id: TierSetId) {
     let of_tiers = Printer { scope: Scope::Tiers, ..launch::printer(source) };
     out.open(format!(
         "template <class T> static std::uint32_t {name}([[maybe_unused]] const Launch& l, [[maybe_unused]] Checked& s, \
-         [[maybe_unused]] T selector) {{"
+         [[maybe_unused]] T selector, [[maybe_unused]] const SourcePlace* where) {{"
     ));
     let mut is_open = true;
     for (at, tier) in set.tiers.iter().enumerate() {
@@ -27,19 +27,20 @@ pub(super) fn tier_set(out: &mut Writer, source: &Source<'_>, id: TierSetId) {
         }
     }
     if is_open {
-        out.line("return s.fail<std::uint32_t>(Trap::tier);");
+        out.line("return s.fail<std::uint32_t>(Trap::tier, where);");
     }
     out.close("}");
     let printer = launch::printer(source);
     out.open(format!(
-        "[[maybe_unused]] static std::uint32_t {name}_bytes([[maybe_unused]] const Launch& l, Checked& s, std::uint32_t tier) {{"
+        "[[maybe_unused]] static std::uint32_t {name}_bytes([[maybe_unused]] const Launch& l, Checked& s, std::uint32_t tier, const SourcePlace* where) {{"
     ));
     out.open("switch (tier) {");
     for (at, tier) in set.tiers.iter().enumerate() {
         let bytes = tier.workspace.as_ref().map_or("0".to_owned(), |e| printer.expr(e));
-        out.line(format!("case {at}: return s.template cast<std::uint32_t>({bytes});"));
+        let place = tier.workspace.as_ref().map_or_else(String::new, |e| printer.place(e.span));
+        out.line(format!("case {at}: return s.template cast<std::uint32_t>({bytes}{place});"));
     }
-    out.line("default: return s.fail<std::uint32_t>(Trap::tier);");
+    out.line("default: return s.fail<std::uint32_t>(Trap::tier, where);");
     out.close("}");
     out.close("}");
     out.line("");

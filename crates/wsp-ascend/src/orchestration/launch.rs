@@ -266,7 +266,9 @@ fn shapes(out: &mut Writer, source: &Source<'_>) {
 /// The extent of a dimension that a launch decides.
 pub(super) fn extent(source: &Source<'_>, printer: &Printer<'_>, dim: &Dim) -> String {
     match dim {
-        Dim::Expr(e) => format!("s.template cast<std::uint32_t>({})", printer.expr(e)),
+        Dim::Expr(e) => {
+            format!("s.template cast<std::uint32_t>({}{})", printer.expr(e), printer.place(e.span))
+        }
         Dim::Axis(axis) => format!("l.iterations_of_{}", source.names.axis(*axis)),
         Dim::Dynamic => "0".to_owned(),
     }
@@ -289,14 +291,16 @@ fn axes(out: &mut Writer, source: &Source<'_>) {
         out.line(format!("axis.start = {};", printer.expr(&axis.start)));
         if let AxisEnd::Expr(end) = &axis.end {
             out.line("axis.dynamic = false;");
-            out.line(format!("axis.extent = s.extent(axis.start, {});", printer.expr(end)));
+            let place = printer.place(end.span);
+            out.line(format!("axis.extent = s.extent(axis.start, {}{place});", printer.expr(end)));
         }
         match axis.tile.as_ref().map(|tile| &tile.size) {
             None => {}
             Some(TileSize::Auto) => out.line("axis.tiles = Axis::Tiles::automatic;"),
             Some(TileSize::Fixed(size)) => {
                 out.line("axis.tiles = Axis::Tiles::fixed;");
-                out.line(format!("axis.fixed = s.tile({});", printer.expr(size)));
+                let place = printer.place(size.span);
+                out.line(format!("axis.fixed = s.tile({}{place});", printer.expr(size)));
             }
         }
         for (_, last) in source.plan.last.iter().filter(|(of, _)| of.index() == at) {

@@ -14,6 +14,7 @@ mod fixed;
 mod launch;
 mod memory;
 mod names;
+mod places;
 mod regions;
 mod submit;
 mod table;
@@ -25,6 +26,8 @@ use crate::writer::Writer;
 use code::Code;
 use expr::Needs;
 use names::Names;
+pub(crate) use places::FILE as PLACES;
+use places::Places;
 use std::cell::RefCell;
 pub(crate) use walk::{Walk, WalkedKernel};
 pub(crate) use workload::Workload;
@@ -89,6 +92,8 @@ pub(crate) struct Orchestration {
     pub(crate) header: String,
     /// `orchestration.cpp`.
     pub(crate) source: String,
+    /// `places.hpp`.
+    pub(crate) places: String,
     /// What it includes, if it does: a name and the text.
     pub(crate) included: Option<(&'static str, String)>,
 }
@@ -125,7 +130,7 @@ pub(crate) fn emit(
         return Err(refused);
     }
     let names = Names::new(plan);
-    let needs = RefCell::default();
+    let needs = RefCell::new(Needs { places: Places::new(plan.sources.clone()), ..Needs::default() });
     let fixed = fixed::fixed(plan, kernels);
     let table = if let Expansion::Table(table) = expansion { Some(table) } else { None };
     let has_generators = workload.is_none() && walk.is_none() && *expansion == Expansion::Loops;
@@ -154,8 +159,9 @@ pub(crate) fn emit(
         (None, None, None) => walk.map(|walk| (walk::FILE, walk.included())),
     };
     let text = orchestration(&source, kernels, code.as_ref(), included.as_ref().map(|(file, _)| *file));
-    let found = std::mem::take(&mut needs.borrow_mut().found);
-    if found.is_empty() { Ok(Orchestration { header, source: text, included }) } else { Err(found) }
+    let Needs { found, places, .. } = needs.into_inner();
+    let places = places.text();
+    if found.is_empty() { Ok(Orchestration { header, source: text, places, included }) } else { Err(found) }
 }
 
 /// What programs may have that is not emitted.
@@ -187,6 +193,7 @@ fn header(source: &Source<'_>, kernels: &[Made]) -> String {
     let builds_on = if source.workload.is_some() { "workload" } else { "launch" };
     let builds_on = if source.table.is_some() { "table" } else { builds_on };
     out.line(format!("#include \"pto/wsp/backend/npu/{builds_on}.hpp\""));
+    out.line(format!("#include {}", quoted(PLACES)));
     out.line("");
     out.line("namespace program {");
     out.line("");
@@ -198,10 +205,10 @@ fn header(source: &Source<'_>, kernels: &[Made]) -> String {
     policy(&mut out, source, kernels);
     out.line("");
     out.line("// Runs the generators without tasks, and gives every array that a launch needs its size.");
-    out.line("bool plan(Launch& l, Memory& memory, Trap& trap);");
+    out.line("bool plan(Launch& l, Memory& memory, Trapped& trap);");
     out.line("");
     out.line("// Hands over the tasks of one AICPU. False: a trap, or the sink has ended the run.");
-    out.line("bool orchestrate(const Launch& l, const TaskSink& sink, Trap& trap);");
+    out.line("bool orchestrate(const Launch& l, const TaskSink& sink, Trapped& trap);");
     out.line("");
     if source.table.is_some() {
         out.line("// An array that the tasks follow from.");
@@ -406,7 +413,7 @@ fn generate(out: &mut Writer, source: &Source<'_>, code: Option<&Code>) {
     out.line("");
     match (source.table, source.workload, code) {
         (Some(_), ..) => return,
-        (None, Some(workload), _) => return workload.generate(out),
+        (None, Some(workload), _) => return workload.generate(out, source),
         (None, None, Some(code)) => return code.generate(out, source),
         (None, None, None) => {}
     }
@@ -430,7 +437,7 @@ fn runs(out: &mut Writer, source: &Source<'_>, kernels: &[Made], code: Option<&C
     let plan = source.plan;
     let (names, module) = (source.names, &plan.module);
     generate(out, source, code);
-    out.open("bool plan(Launch& l, Memory& memory, Trap& trap) {");
+    out.open("bool plan(Launch& l, Memory& memory, Trapped& trap) {");
     out.line("Planner s(l.axes, l.cores);");
     out.line(format!("Count<Launch, Tasks> out(l.axes.size(), {});", module.functions.len()));
     match (source.table, source.workload) {
@@ -459,11 +466,11 @@ fn runs(out: &mut Writer, source: &Source<'_>, kernels: &[Made], code: Option<&C
         out.line(format!("l.iterations_of_{} = out.iterations[{}];", names.axis(axis), axis.0));
     }
     memory::memory_of(out, source);
-    out.line("trap = s.trap;");
+    out.line("trap = s.trapped();");
     out.line("return !s.failed() && memory.good();");
     out.close("}");
     out.line("");
-    out.open("bool orchestrate(const Launch& l, const TaskSink& sink, Trap& trap) {");
+    out.open("bool orchestrate(const Launch& l, const TaskSink& sink, Trapped& trap) {");
     out.line("Planner s(l.axes, l.cores);");
     match (source.table, source.workload) {
         (Some(_), _) => out.line("table::submit<Tasks>(tasks, l, s, sink);"),
@@ -476,7 +483,7 @@ fn runs(out: &mut Writer, source: &Source<'_>, kernels: &[Made], code: Option<&C
             out.line("generate(l, s, out);");
         }
     }
-    out.line("trap = s.trap;");
+    out.line("trap = s.trapped();");
     out.line("return !s.failed();");
     out.close("}");
     out.line("");

@@ -1,14 +1,15 @@
 //! The tasks of a workload as C++: its values and tables are part of the launch, and its expander takes the place of generators.
 
-use super::expr::binary;
+use super::expr::{binary, can_fail};
 use super::names::all;
+use super::places::word_places;
 use super::{Source, quoted};
 use crate::expander::{ExpanderNames, emit_expander};
 use crate::kernels::codes;
 use crate::writer::Writer;
 use wsp_backend::{Expansion, LaunchTable};
 use wsp_core::{FuncId, TableId};
-use wsp_diag::{Diagnostic, Diagnostics};
+use wsp_diag::{Diagnostic, Diagnostics, Span};
 use wsp_ir::workload::{AxisKind, IntExpr, IntExprKind, ParamSource, WorkloadModule};
 use wsp_ir::{BinOp, Const, ScalarTy, UnOp};
 use wsp_plan::ptow::{DispatchPlan, Lowered, lower};
@@ -108,11 +109,11 @@ impl<'a> Workload<'a> {
             let user = quoted(&param.name);
             let value = match (shared, &param.source) {
                 (Some(id), _) => format!("s.template cast<std::int64_t>(l.{})", source.names.param(id)),
-                (None, ParamSource::Derived(e)) => self.expr(e),
+                (None, ParamSource::Derived(e)) => self.expr(source, e),
                 (None, ParamSource::Set(Some(e))) => {
                     format!(
                         "in.template set<std::int64_t>({{{user}}}, s, [&] {{ return {}; }})",
-                        self.expr(e)
+                        self.expr(source, e)
                     )
                 }
                 (None, ParamSource::Set(None)) => format!("in.template need<std::int64_t>({{{user}}}, s)"),
@@ -122,13 +123,17 @@ impl<'a> Workload<'a> {
         }
         for (table, name) in self.module.tables.iter().zip(&self.tables) {
             if let Some(len) = &table.len {
-                out.line(format!("in.has_length({}, l.{name}, {});", quoted(&table.name), self.expr(len)));
+                out.line(format!(
+                    "in.has_length({}, l.{name}, {});",
+                    quoted(&table.name),
+                    self.expr(source, len)
+                ));
             }
         }
-        self.axes(out);
+        self.axes(out, source);
     }
 
-    fn axes(&self, out: &mut Writer) {
+    fn axes(&self, out: &mut Writer, source: &Source<'_>) {
         let table = |id: TableId| (quoted(&self.module.tables[id.index()].name), &self.tables[id.index()]);
         for axis in &self.module.axes {
             let (outer, rows, extra) = match &axis.kind {
@@ -151,7 +156,11 @@ impl<'a> Workload<'a> {
             };
             let end = match &self.module.axes[outer.index()].kind {
                 AxisKind::Dense { start, end } => {
-                    format!("s.template max<std::int64_t>({}, {})", self.expr(start), self.expr(end))
+                    format!(
+                        "s.template max<std::int64_t>({}, {})",
+                        self.expr(source, start),
+                        self.expr(source, end)
+                    )
                 }
                 AxisKind::DenseDyn(param) => format!("l.{}", self.values[param.index()]),
                 AxisKind::Ragged { .. } | AxisKind::Sparse { .. } => continue,
@@ -195,7 +204,7 @@ impl<'a> Workload<'a> {
     }
 
     /// The functions that generate tasks, count them and hand them over.
-    pub(super) fn generate(&self, out: &mut Writer) {
+    pub(super) fn generate(&self, out: &mut Writer, source: &Source<'_>) {
         out.line("// The tasks of an AICPU.");
         out.open(
             "template <class F, class G> static void generate(const Launch& l, Checked& s, const DispatchConfig& config, F task, G ordered) {",
@@ -212,11 +221,18 @@ impl<'a> Workload<'a> {
         list(out, "static const std::uint32_t", "functions", "no_kernel", functions);
         let tensors = self.module.tensors.len();
         out.line(format!("static const std::uint32_t extents[{}][max_rank] = {{}};", tensors.max(1)));
+        let mut needs = source.needs.borrow_mut();
+        let places = self.lowered.places().filter_map(|(word, expr, span)| {
+            let place = needs.places.place(span)?;
+            Some((word.unwrap_or(u32::MAX), expr.unwrap_or(u32::MAX), place))
+        });
+        let places = word_places(out, places);
         let (v, t) = (self.lowered.values.len(), tables.len());
         out.line(format!(
             "const pto::wsp::backend::npu::Launch launch{{values, {v}, tables, lengths, {t}, extents, {tensors}}};"
         ));
-        out.line("expand(wsp_expand, launch, functions, config, s, task, ordered);");
+        out.line(format!("const WordPlaces places_of_words{places};"));
+        out.line("expand(wsp_expand, launch, functions, places_of_words, config, s, task, ordered);");
         out.close("}");
         out.line("");
     }
@@ -258,7 +274,13 @@ impl<'a> Workload<'a> {
     }
 
     /// An expression over values and tables of a launch.
-    fn expr(&self, e: &IntExpr) -> String {
+    fn expr(&self, source: &Source<'_>, e: &IntExpr) -> String {
+        let expr = |e: &IntExpr| self.expr(source, e);
+        let place = |span: Span| source.needs.borrow_mut().places.argument(span);
+        let joined = |op: BinOp, a: &str, b: &str, span: Span| {
+            let place = if can_fail(op, ScalarTy::I64) { place(span) } else { String::new() };
+            operation(op, a, b, &place)
+        };
         match &e.kind {
             IntExprKind::Const(n) => int(*n),
             IntExprKind::Param(id) => format!("l.{}", self.values[id.index()]),
@@ -266,16 +288,21 @@ impl<'a> Workload<'a> {
                 format!("static_cast<std::int64_t>(l.{}.size())", self.tables[id.index()])
             }
             IntExprKind::Table(id, at) => {
-                format!("element(s, l.{}, {})", self.tables[id.index()], self.expr(at))
+                format!("element(s, l.{}, {}{})", self.tables[id.index()], expr(at), place(e.span))
             }
-            IntExprKind::Unary(UnOp::Neg, a) => format!("s.template neg<std::int64_t>({})", self.expr(a)),
-            IntExprKind::Unary(UnOp::Not, a) => format!("std::int64_t{{{} == 0}}", self.expr(a)),
-            IntExprKind::Binary(op, a, b) => operation(*op, &self.expr(a), &self.expr(b)),
+            IntExprKind::Unary(UnOp::Neg, a) => {
+                format!("s.template neg<std::int64_t>({}{})", expr(a), place(e.span))
+            }
+            IntExprKind::Unary(UnOp::Not, a) => format!("std::int64_t{{{} == 0}}", expr(a)),
+            IntExprKind::Binary(op, a, b) => joined(*op, &expr(a), &expr(b), e.span),
             IntExprKind::Chain(first, rest) => {
-                rest.iter().fold(self.expr(first), |text, (op, b)| operation(*op, &text, &self.expr(b)))
+                let join = |text: String, (op, b): &(BinOp, IntExpr)| {
+                    joined(*op, &text, &expr(b), first.span.to(b.span))
+                };
+                rest.iter().fold(expr(first), join)
             }
             IntExprKind::Choose(c, a, b) => {
-                format!("({} != 0 ? {} : {})", self.expr(c), self.expr(a), self.expr(b))
+                format!("({} != 0 ? {} : {})", expr(c), expr(a), expr(b))
             }
             // Verified launch-time expressions name none of these.
             IntExprKind::Var(_) | IntExprKind::Slot(_) | IntExprKind::Axis(_) => "0".to_owned(),
@@ -314,10 +341,10 @@ pub(super) fn hex(out: &mut Writer, name: &str, words: impl Iterator<Item = u32>
     out.close("};");
 }
 
-fn operation(op: BinOp, a: &str, b: &str) -> String {
+fn operation(op: BinOp, a: &str, b: &str, place: &str) -> String {
     match op.is_comparison() || matches!(op, BinOp::And | BinOp::Or) {
-        true => format!("std::int64_t{{{}}}", binary(op, ScalarTy::I64, a, b)),
-        false => binary(op, ScalarTy::I64, a, b),
+        true => format!("std::int64_t{{{}}}", binary(op, ScalarTy::I64, a, b, place)),
+        false => binary(op, ScalarTy::I64, a, b, place),
     }
 }
 

@@ -30,10 +30,10 @@ const MAIN: &str = "// Runs the launch on simulated cores of the host. Emitted b
          using Launch = program::Launch;\n    \
          using Policy = program::Policy;\n    \
          template <class Inputs> static bool bind(Launch& l, Inputs& in) { return program::bind(l, in); }\n    \
-         static bool plan(Launch& l, pto::wsp::backend::npu::Memory& memory, pto::wsp::backend::npu::Trap& trap) {\n        \
+         static bool plan(Launch& l, pto::wsp::backend::npu::Memory& memory, pto::wsp::backend::npu::Trapped& trap) {\n        \
              return program::plan(l, memory, trap);\n    \
          }\n    \
-         static bool orchestrate(const Launch& l, const pto::wsp::backend::npu::TaskSink& sink, pto::wsp::backend::npu::Trap& trap) {\n        \
+         static bool orchestrate(const Launch& l, const pto::wsp::backend::npu::TaskSink& sink, pto::wsp::backend::npu::Trapped& trap) {\n        \
              return program::orchestrate(l, sink, trap);\n    \
          }\n    \
          template <class F> static void parameters(const Launch& l, F f) { program::parameters(l, f); }\n    \

@@ -6,6 +6,7 @@
 //! | `kernel_list.h`, `kernel_ids.h` | every task that cores run, as an X-macro, and their numbers |
 //! | `task_abi.h` | the arguments of each |
 //! | `program.hpp`, `orchestration.cpp` | the launch, and what generates its tasks |
+//! | `places.hpp` | where the expressions of these stand in the source |
 //! | `expander.inc` | of a workload, its tasks as loops |
 //! | `aicore_dispatch.cpp` | the task of a number |
 //! | `host_kernels.hpp` | the kernels that the host runs, where a workload has some |
@@ -79,6 +80,7 @@ pub(crate) fn emit(
     add("task_abi.h", kernels::abi(&tasks));
     add("aicore_dispatch.cpp", kernels::dispatch(&tasks));
     add("program.hpp", text.header);
+    add(orchestration::PLACES, text.places);
     let runtime = if source.on_host.is_empty() { RUNTIME } else { host_kernels::NO_RUNTIME };
     add("orchestration.cpp", text.source + runtime);
     if let Some((path, text)) = text.included {

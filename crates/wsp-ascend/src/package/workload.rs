@@ -105,6 +105,7 @@ fn without_bodies(plan: &WorkloadPlan) -> Diagnostic {
 fn program(plan: &WorkloadPlan, library: &WorkloadLibrary) -> LoweredPlan {
     let mut made = library.plan.clone();
     made.policy = plan.schedule.policy.clone();
+    made.sources.clone_from(&plan.sources);
     let taken = plan.library_tensors();
     let is_taken = |module: &wsp_ir::Module, source: BindingSource| match source {
         BindingSource::Tensor(id) => taken.contains(&id),

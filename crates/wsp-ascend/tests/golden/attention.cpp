@@ -121,7 +121,7 @@ static bool expand(State& s) {
                                 if (!s.index(regions[0], 1, Int(v1_h))) return s.fail(7);
                                 s.whole(regions[1], tensor_kv, AccessMode::in, 3);
                                 if (!s.index(regions[1], 0, Int(v0_b))) return s.fail(7);
-                                if (!s.sized(regions[1], 1, (Int(v2_tile) * Int(64)), 64)) return s.fail(7);
+                                if (!s.sized(regions[1], 1, at(4, (Int(v2_tile) * Int(64))), 64)) return s.fail(7);
                                 s.whole(regions[2], tensor_o, AccessMode::in_out, 3);
                                 if (!s.index(regions[2], 0, Int(v0_b))) return s.fail(7);
                                 if (!s.index(regions[2], 1, Int(v1_h))) return s.fail(7);
@@ -131,7 +131,7 @@ static bool expand(State& s) {
                                 const std::int64_t indices[] = {v0_b, v1_h, v2_tile};
                                 Task task{s.ordinal, 7, kernel_attn, pool, -1, 0, params, 1, regions, 3, nullptr, 0, vars, 3, indices, 3};
                                 s.sink.task(s.sink.user, &task);
-                            } else if (s.bad != FaultKind::none) {
+                            } else if (!s.bad.is_none()) {
                                 return s.fail(7);
                             }
                             ++s.ordinal;

@@ -47,7 +47,7 @@ static Int expr_6(const State& s, std::int64_t v1) {
     Int t1(0);
     t0 = Int(v1);
     t1 = Int(2);
-    t0 = (t0 % t1);
+    t0 = at(8, (t0 % t1));
     t1 = Int(0);
     t0 = (t0 == t1);
     if (!t0.ok()) return t0;
@@ -142,7 +142,7 @@ static bool expand(State& s) {
                                 const std::int64_t indices[] = {v1_b, v2_route};
                                 Task task{s.ordinal, 13, kernel_ffn, pool, -1, 0, nullptr, 0, regions, 2, nullptr, 0, vars, 3, indices, 2};
                                 s.sink.task(s.sink.user, &task);
-                            } else if (s.bad != FaultKind::none) {
+                            } else if (!s.bad.is_none()) {
                                 return s.fail(13);
                             }
                             ++s.ordinal;
@@ -185,7 +185,7 @@ static bool expand(State& s) {
                                 const std::int64_t indices[] = {v1};
                                 Task task{s.ordinal, 22, kernel_norm, pool, -1, 0, nullptr, 0, regions, 2, nullptr, 0, vars, 2, indices, 1};
                                 s.sink.task(s.sink.user, &task);
-                            } else if (s.bad != FaultKind::none) {
+                            } else if (!s.bad.is_none()) {
                                 return s.fail(22);
                             }
                             ++s.ordinal;

@@ -220,7 +220,7 @@ fn workload(session: &mut Session, args: &EmitArgs, part: PackagePart) -> Result
         ]);
     }
     emit.set.retain(|(name, _)| !is_own(name));
-    let plan = PlanSource::from(plan);
+    let plan = PlanSource::from(plan).with_sources(&session.sources);
     let given = given.as_ref().map(|given| (given, KvLayout::default()));
     emit.expansion = expansion(args, &plan, given)?;
     Ok(registry().emit(&plan, &emit)?)
@@ -242,7 +242,7 @@ fn package(session: &mut Session, args: &EmitArgs, part: PackagePart) -> Result<
     }
     let mut plan = wsp_plan::lower(&module, &options.compile())?;
     set_defaults(&mut plan.module, &options.set);
-    let plan = PlanSource::from(plan);
+    let plan = PlanSource::from(plan).with_sources(&session.sources);
     let emit = EmitOptions {
         target: Some(args.target),
         part,

@@ -96,7 +96,7 @@ fn program(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<Diagnos
     let data = data::load(session, &module, &args.data, &args.launch)?;
     options.layout = data.layout;
     let loaded = Loaded { module, arrays: data.arrays };
-    let program = Executable::new(&loaded, &options)?;
+    let program = Executable::with_sources(&loaded, &options, &session.sources)?;
     let outcome = executed(&program, &loaded, &options)?;
     session.warn(&outcome.warnings);
     let Loaded { module, arrays } = &loaded;

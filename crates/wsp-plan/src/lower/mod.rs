@@ -65,6 +65,7 @@ pub fn lower(module: &Module, options: &CompileOptions) -> Result<LoweredPlan, V
         called: None,
         options: options.clone(),
         notes,
+        sources: None,
     })
 }
 
@@ -103,6 +104,7 @@ pub fn lower_library(
         called: Some(kernels.to_vec()),
         options: options.clone(),
         notes,
+        sources: None,
     })
 }
 

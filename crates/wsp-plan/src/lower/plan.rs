@@ -1,8 +1,9 @@
 //! A plan: what lowering makes of a module.
 
 use crate::{CompileOptions, KernelAccess};
+use std::sync::Arc;
 use wsp_core::{AxisId, FuncId, SpaceId, TensorId};
-use wsp_diag::Diagnostic;
+use wsp_diag::{Diagnostic, SourceMap};
 use wsp_ir::workload::SchedulePolicy;
 use wsp_ir::{DerivedArray, Expr, LaunchArray, Module};
 
@@ -87,4 +88,6 @@ pub struct LoweredPlan {
     pub options: CompileOptions,
     /// Warnings and notes.
     pub notes: Vec<Diagnostic>,
+    /// The texts that its spans are of, where they are known ([`PlanSource::with_sources`](crate::PlanSource::with_sources)).
+    pub sources: Option<Arc<SourceMap>>,
 }

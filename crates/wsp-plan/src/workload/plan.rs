@@ -5,8 +5,9 @@ use super::schedule::{LoweredSchedule, lower_schedule};
 use crate::layout::declared::check_names;
 use crate::lower::{LoweredPlan, lower_library};
 use crate::options::CompileOptions;
+use std::sync::Arc;
 use wsp_core::FuncId;
-use wsp_diag::{Diagnostic, Diagnostics};
+use wsp_diag::{Diagnostic, Diagnostics, SourceMap};
 use wsp_ir::Module;
 use wsp_ir::workload::WorkloadModule;
 use wsp_ir::workload::verify::verify;
@@ -22,6 +23,8 @@ pub struct WorkloadPlan {
     pub library: Option<WorkloadLibrary>,
     /// Options the plan was made with.
     pub options: CompileOptions,
+    /// The texts that its spans are of, where they are known ([`PlanSource::with_sources`](crate::PlanSource::with_sources)).
+    pub sources: Option<Arc<SourceMap>>,
 }
 
 /// The used file of a workload.
@@ -64,6 +67,6 @@ impl WorkloadPlan {
                 Some(WorkloadLibrary { plan: lower_library(library, &called, options)?, functions })
             }
         };
-        Ok(WorkloadPlan { module, schedule, library, options: options.clone() })
+        Ok(WorkloadPlan { module, schedule, library, options: options.clone(), sources: None })
     }
 }

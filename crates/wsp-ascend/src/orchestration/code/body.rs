@@ -3,6 +3,7 @@
 use super::ops::Op;
 use super::{Coder, Loop};
 use wsp_core::LocalId;
+use wsp_diag::Span;
 use wsp_ir::{Block, Expr, ExtentSource, ScalarTy, Stmt, StmtKind};
 
 impl Coder<'_> {
@@ -36,8 +37,10 @@ impl Coder<'_> {
                 self.block(otherwise);
                 self.land(end);
             }
-            StmtKind::For { var, start, end, step, body } => self.counted(*var, [start, end, step], body),
-            StmtKind::While { cond, step, body } => self.conditional(cond, step, body),
+            StmtKind::For { var, start, end, step, body } => {
+                self.counted(*var, [start, end, step], body, stmt.span);
+            }
+            StmtKind::While { cond, step, body } => self.conditional(cond, step, body, stmt.span),
             StmtKind::Break => {
                 let at = self.jump(Op::Jump);
                 self.loops.last_mut().into_iter().for_each(|of| of.breaks.push(at));
@@ -57,12 +60,14 @@ impl Coder<'_> {
                     Some(priority) => self.cast(priority, ScalarTy::I32),
                     None => self.bits(0),
                 }
+                self.at(stmt.span);
                 self.op(Op::Emit);
                 self.words([descriptor.0]);
             }
             StmtKind::Fence => self.op(Op::Fence),
             StmtKind::SetTile { axis, size } => {
                 self.expr(size);
+                self.at(size.span);
                 self.op(Op::SetTile);
                 self.words([axis.0]);
             }
@@ -77,6 +82,7 @@ impl Coder<'_> {
                         Op::SetExtents
                     }
                 };
+                self.at(stmt.span);
                 self.op(op);
                 self.words([axis.0]);
             }
@@ -89,9 +95,10 @@ impl Coder<'_> {
     }
 
     /// `start`, `end` and `step` are evaluated once.
-    fn counted(&mut self, var: LocalId, [start, end, step]: [&Expr; 3], body: &Block) {
+    fn counted(&mut self, var: LocalId, [start, end, step]: [&Expr; 3], body: &Block, span: Span) {
         let (to, by) = (self.variable(), self.variable());
         [start, end, step].into_iter().for_each(|e| self.expr(e));
+        self.at(step.span);
         self.typed(Op::AtLeast1, start.ty);
         [by, to, var.0].into_iter().for_each(|at| self.local(Op::Set, at));
         let again = self.here();
@@ -99,6 +106,7 @@ impl Coder<'_> {
         self.local(Op::Local, to);
         self.typed(Op::Lt, start.ty);
         let end = self.jump(Op::JumpZero);
+        self.at(span);
         self.op(Op::Step);
         self.loops.push(Loop::default());
         self.block(body);
@@ -111,10 +119,12 @@ impl Coder<'_> {
         self.land(breaks.into_iter().chain([end]));
     }
 
-    fn conditional(&mut self, cond: &Expr, step: &Block, body: &Block) {
+    fn conditional(&mut self, cond: &Expr, step: &Block, body: &Block, span: Span) {
+        self.at(span);
         self.op(Op::Step);
         let first = self.jump(Op::Jump);
         let again = self.here();
+        self.at(span);
         self.op(Op::Step);
         self.block(step);
         self.land([first]);

@@ -1,19 +1,21 @@
 //! Expressions of generators as code: operands, then what is done with them.
 
+use super::super::expr::can_fail;
 use super::ops::{Op, bits_of, code_of, number_of, op_of};
 use super::{Coder, NONE};
 use crate::kernels::codes;
 use wsp_core::{CacheId, FuncId, TierSetId};
-use wsp_diag::Diagnostic;
+use wsp_diag::{Diagnostic, Span};
 use wsp_ir::{Arg, ArrayRef, BinOp, Expr, ExprKind, LaunchArray, MetaKind, ScalarTy, UnOp, WsSlot};
 
 impl Coder<'_> {
     pub(super) fn cast(&mut self, e: &Expr, to: ScalarTy) {
         self.expr(e);
-        self.convert(e.ty, to);
+        self.convert(e.ty, to, e.span);
     }
 
-    fn convert(&mut self, from: ScalarTy, to: ScalarTy) {
+    fn convert(&mut self, from: ScalarTy, to: ScalarTy, span: Span) {
+        self.at(span);
         self.words([Op::Cast as u32 | code_of(to) << 8 | code_of(from) << 16]);
     }
 
@@ -25,45 +27,54 @@ impl Coder<'_> {
             ExprKind::Selector => {
                 let Some((at, ty)) = self.selector else { return self.lacks(e) };
                 self.local(Op::Local, at);
-                self.convert(ty, e.ty);
+                self.convert(ty, e.ty, e.span);
             }
             ExprKind::Unary(op, a) => {
                 self.expr(a);
+                self.at(e.span);
                 self.typed(if *op == UnOp::Not { Op::Not } else { Op::Neg }, e.ty);
             }
             ExprKind::Binary(op, a, b) => {
                 self.expr(a);
-                self.joined(*op, a.ty, b);
+                self.joined(*op, a.ty, b, e.span);
             }
             ExprKind::Chain(first, rest) => {
                 self.expr(first);
-                rest.iter().for_each(|(op, b)| self.joined(*op, e.ty, b));
+                rest.iter().for_each(|(op, b)| self.joined(*op, e.ty, b, first.span.to(b.span)));
             }
-            ExprKind::Cast(a) => self.cast(a, e.ty),
+            ExprKind::Cast(a) => {
+                self.expr(a);
+                self.convert(a.ty, e.ty, e.span);
+            }
             ExprKind::Select(cond, a, b) => self.choose(cond, |own| own.expr(a), |own| own.expr(b)),
             ExprKind::Math(f, a) => {
                 self.expr(a);
                 self.typed(Op::Math, e.ty);
                 self.words([number_of(*f)]);
             }
-            ExprKind::Load(array, at) => self.elements(Op::Load, *array, at, e.ty),
-            ExprKind::ArrayMax(array, n) => self.elements(Op::ArrayMax, *array, n, e.ty),
-            ExprKind::ArraySum(array, n) => self.elements(Op::ArraySum, *array, n, e.ty),
+            ExprKind::Load(array, at) => self.elements(Op::Load, *array, at, e),
+            ExprKind::ArrayMax(array, n) => self.elements(Op::ArrayMax, *array, n, e),
+            ExprKind::ArraySum(array, n) => self.elements(Op::ArraySum, *array, n, e),
             ExprKind::ArrayLen(array) => {
                 self.array(*array);
+                self.at(e.span);
                 self.typed(Op::ArrayLen, e.ty);
             }
             ExprKind::Call(function, args) => self.call(*function, args),
-            ExprKind::SelectTier(set, value) => self.tier(*set, value),
-            ExprKind::AllocWs(slot) => self.alloc(slot),
+            ExprKind::SelectTier(set, value) => self.tier(*set, value, e.span),
+            ExprKind::AllocWs(slot) => self.alloc(slot, e.span),
             ExprKind::MaxBlocks => self.op(Op::MaxBlocks),
-            ExprKind::AxisExtent(axis) => self.local(Op::AxisExtent, axis.0),
+            ExprKind::AxisExtent(axis) => {
+                self.at(e.span);
+                self.local(Op::AxisExtent, axis.0);
+            }
             ExprKind::AxisTile(axis) => {
                 let lengths = LaunchArray::Meta(CacheId(0), MetaKind::Lengths);
                 let lengths = match self.source.plan.module.caches.as_slice() {
                     [_] => self.array_number(lengths.into()),
                     _ => NONE,
                 };
+                self.at(e.span);
                 self.op(Op::AxisTile);
                 self.words([axis.0, lengths]);
             }
@@ -80,7 +91,7 @@ impl Coder<'_> {
     }
 
     /// The left side of an operator is on the stack.
-    fn joined(&mut self, op: BinOp, ty: ScalarTy, b: &Expr) {
+    fn joined(&mut self, op: BinOp, ty: ScalarTy, b: &Expr, span: Span) {
         if op.is_logic() {
             let decides = u64::from(op == BinOp::Or);
             if op == BinOp::Or {
@@ -94,6 +105,9 @@ impl Coder<'_> {
             return self.land([end]);
         }
         self.expr(b);
+        if can_fail(op, ty) {
+            self.at(span);
+        }
         self.typed(op_of(op), ty);
     }
 
@@ -107,10 +121,11 @@ impl Coder<'_> {
         self.land([end]);
     }
 
-    fn elements(&mut self, op: Op, array: ArrayRef, at: &Expr, ty: ScalarTy) {
+    fn elements(&mut self, op: Op, array: ArrayRef, at: &Expr, whole: &Expr) {
         self.array(array);
         self.expr(at);
-        self.typed(op, ty);
+        self.at(whole.span);
+        self.typed(op, whole.ty);
     }
 
     fn array_number(&mut self, array: ArrayRef) -> u32 {
@@ -147,7 +162,7 @@ impl Coder<'_> {
     }
 
     /// The first tier whose condition holds.
-    fn tier(&mut self, set: TierSetId, value: &Expr) {
+    fn tier(&mut self, set: TierSetId, value: &Expr, span: Span) {
         let tiers = &self.source.plan.module.tier_sets[set.index()].tiers;
         let at = self.variable();
         self.expr(value);
@@ -168,23 +183,25 @@ impl Coder<'_> {
             self.land([next]);
         }
         if is_open {
+            self.at(span);
             self.op(Op::NoTier);
         }
         self.land(ends);
         self.selector = outer;
     }
 
-    fn alloc(&mut self, slot: &WsSlot) {
+    fn alloc(&mut self, slot: &WsSlot, span: Span) {
         slot.key.iter().for_each(|e| self.expr(e));
-        self.bytes(slot.tiers, &slot.tier);
+        self.bytes(slot.tiers, &slot.tier, span);
         self.expr(&slot.count);
         self.expr(&slot.index);
+        self.at(span);
         self.op(Op::Alloc);
         self.words([slot.tiers.0, slot.key.len() as u32]);
     }
 
     /// How many bytes of workspace a tier has.
-    fn bytes(&mut self, set: TierSetId, tier: &Expr) {
+    fn bytes(&mut self, set: TierSetId, tier: &Expr, span: Span) {
         let tiers = &self.source.plan.module.tier_sets[set.index()].tiers;
         let at = self.variable();
         self.expr(tier);
@@ -202,6 +219,7 @@ impl Coder<'_> {
             ends.push(self.jump(Op::Jump));
             self.land([next]);
         }
+        self.at(span);
         self.op(Op::NoTier);
         self.land(ends);
     }

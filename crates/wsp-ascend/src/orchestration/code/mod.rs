@@ -6,11 +6,12 @@ mod ops;
 
 use super::Source;
 use super::launch::printer;
+use super::places::word_places;
 use super::workload::{hex, list};
 use crate::writer::Writer;
 use ops::{Op, code_of};
 use wsp_core::{FuncId, ParamId};
-use wsp_diag::Diagnostic;
+use wsp_diag::{Diagnostic, Span};
 use wsp_ir::{ArrayRef, ScalarTy};
 
 /// All ones: none.
@@ -26,6 +27,8 @@ pub(super) struct Code {
     functions: Vec<[u32; 3]>,
     /// Arrays of the launch that they read.
     arrays: Vec<ArrayRef>,
+    /// Where instructions that may fail stand in the source.
+    places: Vec<(u32, String)>,
 }
 
 /// A function under way.
@@ -57,7 +60,7 @@ pub(super) fn code(source: &Source<'_>) -> Result<Code, Vec<Diagnostic>> {
     let (module, stages) = (&source.plan.module, &source.plan.stages);
     let mut coder = Coder {
         source,
-        code: Code { words: Vec::new(), functions: Vec::new(), arrays: Vec::new() },
+        code: Code { words: Vec::new(), functions: Vec::new(), arrays: Vec::new(), places: Vec::new() },
         called: stages.iter().map(|stage| stage.generator).collect(),
         locals: 0,
         selector: None,
@@ -97,8 +100,10 @@ impl Code {
         let structs = &source.plan.module.structs;
         let fields = structs.iter().map(|def| def.fields.len().to_string());
         list(&mut out, "static const std::uint32_t", "fields", "0", fields);
+        let places =
+            word_places(&mut out, self.places.iter().map(|(word, place)| (*word, NONE, place.clone())));
         out.line(format!(
-            "static const code::Program generators{{words, {}, functions, {}, fields, {}}};",
+            "static const code::Program generators{{words, {}, functions, {}, fields, {}, {places}}};",
             self.words.len(),
             self.functions.len(),
             structs.len()
@@ -137,6 +142,13 @@ impl Coder<'_> {
 
     fn typed(&mut self, op: Op, ty: ScalarTy) {
         self.words([op as u32 | code_of(ty) << 8]);
+    }
+
+    /// The next instruction stands there.
+    fn at(&mut self, span: Span) {
+        let place = self.source.needs.borrow_mut().places.place(span);
+        let here = self.here();
+        self.code.places.extend(place.map(|place| (here, place)));
     }
 
     fn here(&self) -> u32 {

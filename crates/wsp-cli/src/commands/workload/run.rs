@@ -26,7 +26,7 @@ use wsp_diag::Diagnostic;
 use wsp_ir::workload::{ParamSource, PoolSizes, Ready, SchedulePolicy, Trace};
 use wsp_plan::target::CPU_SIM;
 use wsp_plan::workload::WorkloadPlan;
-use wsp_plan::{ParamValue, Target};
+use wsp_plan::{ParamValue, PlanSource, Target};
 use wsp_runtime::RunConfig;
 
 /// About what a task takes in virtual time, with a few edges.
@@ -77,7 +77,8 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
     // What runs on AICPUs alone tells nothing of the schedule beside its results.
     let lines: Vec<String> = plan.schedule.lines.iter().map(|line| line.on_aicpus().to_string()).collect();
     let of_package = plan.options.target != CPU_SIM;
-    let program = program(&plan.into(), mode, scalar_engine, cached::code(cached.as_ref()))?;
+    let plan = PlanSource::from(plan).with_sources(&session.sources);
+    let program = program(&plan, mode, scalar_engine, cached::code(cached.as_ref()))?;
     let mut outcome = match is_virtual {
         true => simulate_tasks(&*program, &of_run, &options, None)?,
         false => run_tasks(&*program, &of_run, &options)?,

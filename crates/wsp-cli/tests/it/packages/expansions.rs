@@ -2,7 +2,7 @@
 
 use super::beside::compile;
 use super::workloads::{ROWS, STEPS};
-use super::{TWO_KERNELS, built, device_library, hosted, launched, numbers, runs_to, save};
+use super::{TWO_KERNELS, built, device_library, hosted, launched, linked, numbers, runs_to, save};
 use crate::command::{Folder, ended, run, wsp};
 use std::path::Path;
 use std::process::Command;
@@ -278,13 +278,19 @@ fn generators_that_aicpus_interpret_make_the_tasks_of_a_plain_run() {
     let [package] = &built(&folder)[..] else { panic!("{:?}", built(&folder)) };
     let want = launched(package, &inputs, &outputs, &["--serial"]);
     runs_to(package, &inputs, &outputs, &[], &want);
-    // An index past the end of its array ends the run as it does in loops.
+    // What does not fit its type ends the run as it does in loops, with the place in the source.
+    let (code, _, err) = run(&["emit", &file, "--target", "a2", "-o", &folder.at("loops")]);
+    assert_eq!(code, 0, "{err}");
+    linked(&folder.path("loops"), package, &[]);
     save(&inputs, "lens", &Array::of(&[1], &[u32::MAX]).unwrap());
-    let mut other = Command::new(package.join("run"));
-    other.arg("--inputs").arg(&inputs).arg("--outputs").arg(&outputs);
-    let (code, _, err) = ended(other);
-    assert_eq!(code, 1);
-    assert!(err.contains("arithmetic overflow"), "{err}");
+    for package in [package, &folder.path("loops")] {
+        let mut other = Command::new(package.join("run"));
+        other.arg("--inputs").arg(&inputs).arg("--outputs").arg(&outputs);
+        let (code, _, err) = ended(other);
+        assert_eq!(code, 1);
+        let want = "arithmetic overflow: a result does not fit its type, at all.pto:43:96: `len << 2`";
+        assert!(err.contains(want), "{err}");
+    }
 }
 
 /// Without it a launch would have the value of the file, and nothing would say so.

@@ -42,6 +42,9 @@ pub(super) const STEPS: &str = r#"use "rows.pto";
 
 param rows;
 param rounds = 3;
+param by = 1;
+param unit = 1;
+param width = 8 / unit;
 table ends = [8, 8, 8, 1];
 
 axis part = dense(4);
@@ -50,7 +53,7 @@ axis round = dense(rounds);
 workload main {
     parallel for p in part { let begun = begin_rows(first = p * 8, end = p * 8 + ends[p]); }
     for r in round {
-        parallel for p in part { step_rows(first = p * 8, end = p * 8 + ends[p]); }
+        parallel for p in part { step_rows(first = p * width / by, end = p * 8 + ends[p]); }
     }
     parallel for p in part { end_rows(first = p * 8, end = min(p * 8 + ends[p], rows)); }
 }
@@ -128,12 +131,30 @@ fn a_workload_computes_the_same_bits_on_every_number_of_aicpus() {
         err.contains("`rounds` is 5, and the tasks of this package are those of a launch with 3"),
         "{err}"
     );
+    faults_have_places(&inputs, &outputs, &[package, &of_bytecode, &folder.path("table")]);
     // Without the interpreter a run says how to get it.
     let mut without = wsp(&["run", &file, "--target", "ascend_host", "--input", &x, "--expand", "bytecode"]);
     without.env("XDG_CACHE_HOME", folder.path("cache")).env("WSP_DEVICE_LIB", folder.path("none.a"));
     let (code, _, err) = ended(without);
     assert_eq!(code, 1);
     assert!(err.contains("none.a") && err.contains("cargo rustc -p wsp-device"), "{err}");
+}
+
+/// What is wrong with a launch is said with the place and the text of what has no value: in the launch, and in what generates its tasks.
+fn faults_have_places(inputs: &Path, outputs: &Path, [loops, bytecode, table]: &[&Path; 3]) {
+    let launch = "error: division by zero, at rows.wsp:7:15: `8 / unit`\n";
+    let task = "error: generating tasks: division by zero, at rows.wsp:16:52: `p * width / by`\n";
+    for (package, set, want) in [
+        (loops, "unit=0", launch),
+        (bytecode, "unit=0", launch),
+        (table, "unit=0", launch),
+        (loops, "by=0", task),
+        (bytecode, "by=0", task),
+    ] {
+        let mut command = Command::new(package.join("run"));
+        command.arg("--inputs").arg(inputs).arg("--outputs").arg(outputs).args(["--set", set]);
+        assert_eq!(ended(command), (1, String::new(), want.to_owned()), "{}", package.display());
+    }
 }
 
 #[test]

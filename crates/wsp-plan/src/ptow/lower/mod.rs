@@ -24,7 +24,7 @@ use super::{ProgramBuf, codes};
 use crate::workload::LoweredSchedule;
 use places::OpenPlaces;
 use scope::InlinedWorkload;
-use wsp_core::ptow::{AxisDescriptor, MAX_WORDS};
+use wsp_core::ptow::{AxisDescriptor, MAX_WORDS, Op, Word, XOp};
 use wsp_core::words::counted;
 use wsp_core::{AxisId, ParamId, TableId};
 use wsp_diag::{Diagnostic, Span};
@@ -56,6 +56,38 @@ pub struct Lowered {
     pub keeps_after: bool,
     /// What the program does in another way than the schedule says.
     pub notes: Vec<Diagnostic>,
+}
+
+/// Whether an instruction may fail, whatever its expressions do.
+fn can_fail(word: &Word) -> bool {
+    use Op::{
+        Channel, Close, ForEach, Let, ParallelFor, Process, Recv, Select, SelectAll, SelectCh, Send, Task,
+        While,
+    };
+    let op = Op::from_code(word.opcode);
+    let known = [
+        ParallelFor,
+        ForEach,
+        Select,
+        While,
+        Let,
+        Task,
+        Channel,
+        Process,
+        Send,
+        Recv,
+        Close,
+        SelectCh,
+        SelectAll,
+    ];
+    op.is_some_and(|op| known.contains(&op))
+}
+
+/// Whether an operation of an expression may have no result.
+fn expression_can_fail(word: &Word) -> bool {
+    use XOp::{XAdd, XCeilDiv, XDiv, XMul, XNeg, XRem, XSub, XTable};
+    let op = XOp::from_code(word.opcode);
+    op.is_some_and(|op| [XTable, XNeg, XAdd, XSub, XMul, XDiv, XRem, XCeilDiv].contains(&op))
 }
 
 /// A `TASK` of the program.
@@ -95,6 +127,20 @@ impl Lowered {
     pub fn site(&self, word: u32) -> Option<&Site> {
         let at = self.sites.binary_search_by_key(&word, |site| site.word).ok()?;
         self.sites.get(at)
+    }
+
+    /// Where what may fail stands in the source: the word of the instruction, none for the schedule and for axes; the word of its
+    /// expression, none for the instruction itself; and the place.
+    pub fn places(&self) -> impl Iterator<Item = (Option<u32>, Option<u32>, Span)> + '_ {
+        let program = self.program.verified();
+        let program = program.program();
+        let words: Vec<bool> = program.words.iter().map(can_fail).collect();
+        let exprs: Vec<bool> = program.exprs.iter().map(expression_can_fail).collect();
+        self.places.all(&self.spans).filter(move |(word, expr, _)| match (word, expr) {
+            (_, Some(expr)) => exprs.get(*expr as usize).is_some_and(|can| *can),
+            (Some(word), None) => words.get(*word as usize).is_some_and(|can| *can),
+            (None, None) => false,
+        })
     }
 
     /// The variables in scope at a word, outermost first.

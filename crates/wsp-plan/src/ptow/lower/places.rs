@@ -88,6 +88,22 @@ impl Places {
         self.uses_of(instruction).last().map(|(_, used)| used.span)
     }
 
+    /// The places of words: of an instruction, none for the schedule and axes, and of a word of an expression that it names, none for
+    /// the instruction itself, which is then where its last expression stands or, without one, its statement of `spans`.
+    pub(in crate::ptow) fn all<'a>(
+        &'a self,
+        spans: &'a [Span],
+    ) -> impl Iterator<Item = (Option<u32>, Option<u32>, Span)> + 'a {
+        let own = self.uses.iter().map(|(word, used)| (Some(*word), used));
+        let of_keys = self.keys.iter().map(|used| (None, used));
+        let of_words = own.chain(of_keys).flat_map(|(word, used)| {
+            let words = self.words[used.words.start as usize..used.words.end as usize].iter();
+            (used.first..).zip(words).map(move |(expr, span)| (word, Some(expr), *span))
+        });
+        let whole = (0..).zip(spans).map(|(word, span)| (Some(word), None, self.last(word).unwrap_or(*span)));
+        of_words.chain(whole)
+    }
+
     fn uses_of(&self, instruction: u32) -> &[(u32, Use)] {
         let from = self.uses.partition_point(|(word, _)| *word < instruction);
         let to = self.uses.partition_point(|(word, _)| *word <= instruction);

@@ -28,7 +28,7 @@ namespace cores_detail {
 template <class Program>
 struct Launched {
     const typename Program::Launch &launch;
-    npu::Trap trap = npu::Trap::none;
+    npu::Trapped trap;
     std::mutex guard;
 };
 
@@ -61,11 +61,11 @@ private:
 template <class Program>
 bool orchestrate(void *user, npu::TaskSink &sink) {
     Launched<Program> &launched = *static_cast<Launched<Program> *>(user);
-    npu::Trap trap = npu::Trap::none;
+    npu::Trapped trap;
     Cleared cleared(sink);
     if (Program::orchestrate(launched.launch, cleared.sink(), trap)) return true;
     const std::lock_guard<std::mutex> lock(launched.guard);
-    if (launched.trap == npu::Trap::none) launched.trap = trap;
+    if (launched.trap.why == npu::Trap::none) launched.trap = trap;
     return false;
 }
 
@@ -88,8 +88,8 @@ void run_on_host(const npu::TaskArgs &task) {
 // What generating tasks came to, if it was trapped.
 template <class Program>
 std::string trapped(const Launched<Program> &launched) {
-    if (launched.trap == npu::Trap::none || launched.trap == npu::Trap::stopped) return {};
-    return std::string("generating tasks: ") + npu::generator::text(launched.trap);
+    if (launched.trap.why == npu::Trap::none || launched.trap.why == npu::Trap::stopped) return {};
+    return "generating tasks: " + npu::generator::text(launched.trap);
 }
 
 }  // namespace cores_detail

@@ -49,7 +49,7 @@ public:
     const std::string &fault() const { return fault_; }
     bool good() const { return fault_.empty(); }
     bool good(const npu::Checked &s) {
-        if (s.failed()) fail(npu::generator::text(s.trap));
+        if (s.failed()) fail(npu::generator::text(s.trapped()));
         return good();
     }
 

@@ -197,10 +197,10 @@ int run_program(int argc, char **argv) {
     Inputs inputs(std::move(arrays), options.settings, memory);
     typename Program::Launch launch;
     if (!Program::bind(launch, inputs) || !inputs.all_used()) return wrong(1, inputs.fault());
-    npu::Trap trap = npu::Trap::none;
+    npu::Trapped trap;
     if (!Program::plan(launch, memory, trap)) {
-        const bool is_trap = trap != npu::Trap::none;
-        return wrong(1, is_trap ? std::string("generating tasks: ") + npu::generator::text(trap)
+        const bool is_trap = trap.why != npu::Trap::none;
+        return wrong(1, is_trap ? "generating tasks: " + npu::generator::text(trap)
                                 : std::string("an array of the launch would take 4 GiB or more"));
     }
     on_fault = OnFault::Record;

@@ -91,10 +91,10 @@ private:
 template <class Program>
 std::string run_serially(const typename Program::Launch &launch, LaunchMemory &memory) {
     Serial<Program> serial(memory);
-    npu::Trap trap = npu::Trap::none;
+    npu::Trapped trap;
     if (Program::orchestrate(launch, serial.sink(), trap)) return {};
     if (!serial.fault().empty()) return serial.fault();
-    return std::string("generating tasks: ") + npu::generator::text(trap);
+    return "generating tasks: " + npu::generator::text(trap);
 }
 
 }  // namespace pto::host

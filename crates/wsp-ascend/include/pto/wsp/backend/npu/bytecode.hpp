@@ -50,7 +50,13 @@ static_assert(WSP_PTOW_BEGIN == static_cast<int>(Ordered::begin) && WSP_PTOW_STE
 // The kind of a fault of the interpreter.
 inline FaultKind kind_of(const wsp_ptow_report& report) {
     switch (report.kind) {
-        case 1: return FaultKind::expression;
+        case 1:
+            switch (report.limit) {
+                case 1: return FaultKind::overflow;
+                case 2: return FaultKind::division_by_zero;
+                case 3: return FaultKind::table_index;
+                default: return FaultKind::expression;
+            }
         case 2: return FaultKind::outside;
         case 3: return FaultKind::row;
         case 4: return FaultKind::rounds;
@@ -105,7 +111,8 @@ inline int interpret(const std::uint8_t* program, std::uint64_t size, const Laun
     } while (status == WSP_PTOW_YIELDED);
     if (status == WSP_PTOW_FINISHED) return status_done;
     const FaultKind kind = status == WSP_PTOW_FAULT ? bytecode::kind_of(report) : FaultKind::stopped;
-    outcome->fault = {kind, static_cast<std::uint32_t>(report.at), report.ordinal};
+    const std::uint32_t expr = report.kind == 1 ? static_cast<std::uint32_t>(report.found) : no_expr;
+    outcome->fault = {kind, static_cast<std::uint32_t>(report.at), report.ordinal, expr};
     outcome->ordinals = report.ordinal;
     return status_fault;
 }

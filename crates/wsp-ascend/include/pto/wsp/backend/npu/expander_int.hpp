@@ -5,34 +5,50 @@
 
 namespace pto::wsp::backend::npu::expander {
 
+// A fault, and the word of the expression that it is at.
+struct Why {
+    FaultKind kind;
+    std::uint32_t expr;
+
+    constexpr Why(FaultKind fault, std::uint32_t word = no_expr) : kind(fault), expr(word) {}
+    constexpr bool is_none() const { return kind == FaultKind::none; }
+};
+
 // A 64-bit integer, or why there is none: the first fault of the operations that led to it.
 struct Int {
     std::int64_t value;
-    FaultKind bad;
+    Why bad;
 
     constexpr Int(std::int64_t number) : value(number), bad(FaultKind::none) {}
     constexpr Int(FaultKind fault) : value(0), bad(fault) {}
-    constexpr bool ok() const { return bad == FaultKind::none; }
+    constexpr Int(Why why) : value(0), bad(why) {}
+    constexpr bool ok() const { return bad.is_none(); }
 };
 
 // The fault of two operands: the first that has one.
-constexpr FaultKind either(Int a, Int b) { return a.ok() ? b.bad : a.bad; }
+constexpr Why either(Int a, Int b) { return a.ok() ? b.bad : a.bad; }
+
+// What the operation of a word of an expression gives: a fault that has no word yet is its own.
+constexpr Int at(std::uint32_t word, Int of) {
+    if (!of.ok() && of.bad.expr == no_expr) of.bad.expr = word;
+    return of;
+}
 
 inline Int operator+(Int a, Int b) {
     std::int64_t sum = 0;
-    if (either(a, b) != FaultKind::none) return either(a, b);
+    if (!either(a, b).is_none()) return either(a, b);
     return __builtin_add_overflow(a.value, b.value, &sum) ? Int(FaultKind::overflow) : Int(sum);
 }
 
 inline Int operator-(Int a, Int b) {
     std::int64_t difference = 0;
-    if (either(a, b) != FaultKind::none) return either(a, b);
+    if (!either(a, b).is_none()) return either(a, b);
     return __builtin_sub_overflow(a.value, b.value, &difference) ? Int(FaultKind::overflow) : Int(difference);
 }
 
 inline Int operator*(Int a, Int b) {
     std::int64_t product = 0;
-    if (either(a, b) != FaultKind::none) return either(a, b);
+    if (!either(a, b).is_none()) return either(a, b);
     return __builtin_mul_overflow(a.value, b.value, &product) ? Int(FaultKind::overflow) : Int(product);
 }
 
@@ -40,41 +56,41 @@ inline Int operator-(Int a) { return a.ok() && a.value == INT64_MIN ? Int(FaultK
 inline Int operator!(Int a) { return a.ok() ? Int(a.value == 0) : a; }
 
 // Whether a quotient exists.
-constexpr FaultKind divides(Int a, Int b) {
-    if (either(a, b) != FaultKind::none) return either(a, b);
+constexpr Why divides(Int a, Int b) {
+    if (!either(a, b).is_none()) return either(a, b);
     if (b.value == 0) return FaultKind::division_by_zero;
     return a.value == INT64_MIN && b.value == -1 ? FaultKind::overflow : FaultKind::none;
 }
 
 inline Int operator/(Int a, Int b) {
-    return divides(a, b) == FaultKind::none ? Int(a.value / b.value) : Int(divides(a, b));
+    return divides(a, b).is_none() ? Int(a.value / b.value) : Int(divides(a, b));
 }
 
 // The smallest integer by -1 leaves nothing.
 inline Int operator%(Int a, Int b) {
-    if (divides(a, b) == FaultKind::overflow && either(a, b) == FaultKind::none) return Int(0);
-    return divides(a, b) == FaultKind::none ? Int(a.value % b.value) : Int(divides(a, b));
+    if (divides(a, b).kind == FaultKind::overflow && either(a, b).is_none()) return Int(0);
+    return divides(a, b).is_none() ? Int(a.value % b.value) : Int(divides(a, b));
 }
 
 // The quotient towards positive infinity.
 inline Int ceil_div(Int a, Int b) {
-    if (divides(a, b) != FaultKind::none) return divides(a, b);
+    if (!divides(a, b).is_none()) return divides(a, b);
     const bool up = a.value % b.value != 0 && (a.value < 0) == (b.value < 0);
     return a.value / b.value + (up ? 1 : 0);
 }
 
 inline Int smaller(Int a, Int b) {
-    if (either(a, b) != FaultKind::none) return either(a, b);
+    if (!either(a, b).is_none()) return either(a, b);
     return a.value < b.value ? a : b;
 }
 
 inline Int larger(Int a, Int b) {
-    if (either(a, b) != FaultKind::none) return either(a, b);
+    if (!either(a, b).is_none()) return either(a, b);
     return a.value > b.value ? a : b;
 }
 
 inline Int truth(Int a, Int b, bool holds) {
-    return either(a, b) == FaultKind::none ? Int(holds ? 1 : 0) : Int(either(a, b));
+    return either(a, b).is_none() ? Int(holds ? 1 : 0) : Int(either(a, b));
 }
 
 inline Int operator==(Int a, Int b) { return truth(a, b, a.value == b.value); }

@@ -25,7 +25,7 @@ struct Loop {
 struct Rule {
     enum Kind : std::uint8_t { undecided, in_turn, ranges, span, mine, others, fault } kind = undecided;
     // Why a task has no owner.
-    FaultKind bad = FaultKind::none;
+    Why bad = FaultKind::none;
     // The pool that a threshold gives a task; -1 for that of its kernel.
     std::int16_t pool = -1;
     // Where ranges of ordinals end; the r-th belongs to AICPU r modulo their number.
@@ -77,7 +77,7 @@ struct State {
     std::uint64_t ordinal = 0;
     std::uint64_t steps = 0;
     std::uint64_t counted = 0;
-    FaultKind bad = FaultKind::none;
+    Why bad = FaultKind::none;
     std::uint32_t word = 0;
 
     State(const Launch& l, const DispatchConfig& c, const Sink& k, Int (*m)(const State&, std::uint32_t),
@@ -93,9 +93,9 @@ struct State {
     Int slot(std::uint32_t index) const;
 
     // Notes a fault, or that there is none.
-    bool check(FaultKind kind) {
-        bad = kind;
-        return kind == FaultKind::none;
+    bool check(Why why) {
+        bad = why;
+        return why.is_none();
     }
     // Ends the expansion because of the fault that was noted.
     bool fail(std::uint32_t at) {
@@ -154,7 +154,7 @@ inline Int State::slot(std::uint32_t index) const {
 }
 
 inline bool State::range(Loop& loop, Int lo, Int hi, Int stride) {
-    if (either(lo, hi) != FaultKind::none) return check(either(lo, hi));
+    if (!either(lo, hi).is_none()) return check(either(lo, hi));
     if (!stride.ok()) return check(stride.bad);
     if (stride.value < 1) return check(FaultKind::step);
     loop = Loop{lo.value, stride.value, 0, nullptr};
@@ -290,7 +290,7 @@ inline void State::whole(Region& region, std::uint32_t tensor, AccessMode mode, 
 }
 
 inline bool State::bound(Region& region, std::uint32_t dimension, Int lo, Int hi) {
-    if (either(lo, hi) != FaultKind::none) return check(either(lo, hi));
+    if (!either(lo, hi).is_none()) return check(either(lo, hi));
     const std::int64_t extent = launch.extents[region.tensor][dimension];
     if (lo.value < 0 || hi.value < lo.value || extent < hi.value) return check(FaultKind::outside);
     region.lo[dimension] = static_cast<std::uint32_t>(lo.value);
@@ -302,7 +302,7 @@ inline bool State::index(Region& region, std::uint32_t dimension, Int at) { retu
 
 // A length that leads past every extent is found to lie outside.
 inline bool State::sized(Region& region, std::uint32_t dimension, Int lo, Int len) {
-    if (either(lo, len) != FaultKind::none) return check(either(lo, len));
+    if (!either(lo, len).is_none()) return check(either(lo, len));
     const Int end = lo + len;
     return bound(region, dimension, lo, end.ok() ? end : Int(len.value < 0 ? INT64_MIN : INT64_MAX));
 }

@@ -194,7 +194,8 @@ inline Status fits(const Launch& launch, const DispatchConfig& config, const Sin
 
 // Tells what an expansion came to.
 inline Status close(const State& s, bool finished, Outcome& outcome) {
-    outcome.fault = Fault{finished ? FaultKind::none : s.bad, finished ? 0 : s.word, s.ordinal};
+    const Why why = finished ? Why(FaultKind::none) : s.bad;
+    outcome.fault = Fault{why.kind, finished ? 0 : s.word, s.ordinal, why.expr};
     outcome.ordinals = s.ordinal;
     outcome.steps = s.steps;
     return finished ? status_done : status_fault;

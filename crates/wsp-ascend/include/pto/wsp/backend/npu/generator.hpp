@@ -10,6 +10,7 @@
 #include <cstring>
 #include <limits>
 #include <map>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -75,6 +76,53 @@ inline const char* text(Trap trap) {
     return "";
 }
 
+// Where an expression or a statement stands in the source, and its text.
+struct SourcePlace {
+    const char* file;
+    std::uint32_t line, column;
+    const char* text;
+};
+
+// A trap, and the place that it is at, where that is known.
+struct Trapped {
+    Trap why = Trap::none;
+    const SourcePlace* place = nullptr;
+};
+
+// A sentence for it.
+inline std::string text(const Trapped& trap) {
+    std::string all = text(trap.why);
+    if (trap.place == nullptr) return all;
+    const SourcePlace& at = *trap.place;
+    all += std::string(", at ") + at.file + ":" + std::to_string(at.line) + ":" + std::to_string(at.column);
+    return all + ": `" + at.text + "`";
+}
+
+// No word.
+constexpr std::uint32_t no_word = UINT32_MAX;
+
+// The place of a word of a program: of an instruction, or of a word of an expression of it.
+struct WordPlace {
+    std::uint32_t word, expr;
+    const SourcePlace* place;
+};
+struct WordPlaces {
+    const WordPlace* rows;
+    std::size_t count;
+
+    // That of the word of an expression; of the instruction where it has none of its own.
+    const SourcePlace* find(std::uint32_t word, std::uint32_t expr) const {
+        const SourcePlace *any = nullptr, *whole = nullptr;
+        for (std::size_t at = 0; at < count; ++at) {
+            const WordPlace& row = rows[at];
+            if (row.expr == expr && row.word == word) return row.place;
+            if (row.expr == expr && row.word == no_word) any = row.place;
+            if (row.expr == no_word && row.word == word) whole = row.place;
+        }
+        return any != nullptr ? any : whole;
+    }
+};
+
 // Most descriptors and steps of a launch.
 constexpr std::uint64_t max_descriptors = std::uint64_t{1} << 26;
 
@@ -100,72 +148,78 @@ struct IntArray {
     bool is_huge(std::uint64_t at) const { return type == IntType::u64 && low(at) < 0; }
 };
 
-// Arithmetic as a plain run does it: what does not fit its type is a trap.
+// Arithmetic as a plain run does it: what does not fit its type is a trap. `where` is the place of what is computed.
 struct Checked {
     Trap trap = Trap::none;
-    // The line of the source.
-    std::uint32_t line = 0;
+    // The place of the trap.
+    const SourcePlace* place = nullptr;
+
+    using Where = const SourcePlace*;
 
     bool failed() const { return trap != Trap::none; }
+    Trapped trapped() const { return {trap, place}; }
 
     template <typename T>
-    T fail(Trap why) {
-        if (trap == Trap::none) trap = why;
+    T fail(Trap why, Where where = nullptr) {
+        if (trap == Trap::none) {
+            trap = why;
+            place = where;
+        }
         return T{};
     }
 
     template <typename T>
-    T add(T a, T b) {
+    T add(T a, T b, Where where = nullptr) {
         if constexpr (std::is_floating_point_v<T>) return a + b;
         else {
             T c{};
-            return __builtin_add_overflow(a, b, &c) ? fail<T>(Trap::overflow) : c;
+            return __builtin_add_overflow(a, b, &c) ? fail<T>(Trap::overflow, where) : c;
         }
     }
     template <typename T>
-    T sub(T a, T b) {
+    T sub(T a, T b, Where where = nullptr) {
         if constexpr (std::is_floating_point_v<T>) return a - b;
         else {
             T c{};
-            return __builtin_sub_overflow(a, b, &c) ? fail<T>(Trap::overflow) : c;
+            return __builtin_sub_overflow(a, b, &c) ? fail<T>(Trap::overflow, where) : c;
         }
     }
     template <typename T>
-    T mul(T a, T b) {
+    T mul(T a, T b, Where where = nullptr) {
         if constexpr (std::is_floating_point_v<T>) return a * b;
         else {
             T c{};
-            return __builtin_mul_overflow(a, b, &c) ? fail<T>(Trap::overflow) : c;
+            return __builtin_mul_overflow(a, b, &c) ? fail<T>(Trap::overflow, where) : c;
         }
     }
     template <typename T>
-    bool divides(T a, T b) {
-        if (b == 0) return fail<bool>(Trap::division_by_zero);
+    bool divides(T a, T b, Where where) {
+        if (b == 0) return fail<bool>(Trap::division_by_zero, where);
         if constexpr (std::is_signed_v<T>) {
-            if (a == std::numeric_limits<T>::min() && b == T{-1}) return fail<bool>(Trap::overflow);
+            if (a == std::numeric_limits<T>::min() && b == T{-1}) return fail<bool>(Trap::overflow, where);
         }
         return true;
     }
     template <typename T>
-    T div(T a, T b) {
+    T div(T a, T b, Where where = nullptr) {
         if constexpr (std::is_floating_point_v<T>) return a / b;
-        else return divides(a, b) ? T(a / b) : T{};
+        else return divides(a, b, where) ? T(a / b) : T{};
     }
     template <typename T>
-    T rem(T a, T b) {
+    T rem(T a, T b, Where where = nullptr) {
         if constexpr (std::is_floating_point_v<T>) return std::fmod(a, b);
         else {
             if constexpr (std::is_signed_v<T>) {
                 if (b == T{-1}) return T{};
             }
-            return divides(a, b) ? T(a % b) : T{};
+            return divides(a, b, where) ? T(a % b) : T{};
         }
     }
     template <typename T>
-    T ceil_div(T a, T b) {
+    T ceil_div(T a, T b, Where where = nullptr) {
         if constexpr (std::is_floating_point_v<T>) return std::ceil(a / b);
         else {
-            if (!divides(a, b)) return T{};
+            if (!divides(a, b, where)) return T{};
             const bool up = a % b != 0 && (a < T{}) == (b < T{});
             return T(a / b + (up ? 1 : 0));
         }
@@ -180,77 +234,79 @@ struct Checked {
         return b > a || b != b ? b : a;
     }
     template <typename T>
-    bool shifts(T by) {
-        if (by < T{} || static_cast<std::uint64_t>(by) >= 8 * sizeof(T)) return fail<bool>(Trap::shift_range);
+    bool shifts(T by, Where where) {
+        if (by < T{} || static_cast<std::uint64_t>(by) >= 8 * sizeof(T)) return fail<bool>(Trap::shift_range, where);
         return true;
     }
     template <typename T>
-    T shl(T a, T by) {
-        if (!shifts(by)) return T{};
+    T shl(T a, T by, Where where = nullptr) {
+        if (!shifts(by, where)) return T{};
         const T c = static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) << by);
-        return (c >> by) == a ? c : fail<T>(Trap::overflow);
+        return (c >> by) == a ? c : fail<T>(Trap::overflow, where);
     }
     template <typename T>
-    T shr(T a, T by) {
-        return shifts(by) ? T(a >> by) : T{};
+    T shr(T a, T by, Where where = nullptr) {
+        return shifts(by, where) ? T(a >> by) : T{};
     }
     template <typename T>
-    T neg(T a) {
+    T neg(T a, Where where = nullptr) {
         if constexpr (std::is_floating_point_v<T>) return -a;
-        else return sub(T{}, a);
+        else return sub(T{}, a, where);
     }
 
     // The step of a loop.
     template <typename T>
-    T at_least_1(T step) {
-        return step < T{1} ? fail<T>(Trap::loop_step) : step;
+    T at_least_1(T step, Where where = nullptr) {
+        return step < T{1} ? fail<T>(Trap::loop_step, where) : step;
     }
 
     // How many elements an axis has, and those of its tile.
-    std::uint32_t extent(std::uint32_t start, std::uint32_t end) {
-        return end < start ? fail<std::uint32_t>(Trap::extent) : end - start;
+    std::uint32_t extent(std::uint32_t start, std::uint32_t end, Where where = nullptr) {
+        return end < start ? fail<std::uint32_t>(Trap::extent, where) : end - start;
     }
-    std::uint32_t tile(std::uint32_t elements) { return elements == 0 ? fail<std::uint32_t>(Trap::tile) : elements; }
+    std::uint32_t tile(std::uint32_t elements, Where where = nullptr) {
+        return elements == 0 ? fail<std::uint32_t>(Trap::tile, where) : elements;
+    }
 
     // Integers must fit; floats lose their fraction and must then fit.
     template <typename To, typename From>
-    To cast(From a) {
+    To cast(From a, Where where = nullptr) {
         if constexpr (std::is_same_v<To, bool>) return a != From{};
         else if constexpr (std::is_floating_point_v<To>) return static_cast<To>(a);
         else if constexpr (std::is_floating_point_v<From>) {
             const double whole = std::trunc(static_cast<double>(a));
             const double above = std::ldexp(1.0, std::numeric_limits<To>::digits);
             const double below = std::is_signed_v<To> ? -above : 0.0;
-            return whole >= below && whole < above ? static_cast<To>(whole) : fail<To>(Trap::lossy_conversion);
+            return whole >= below && whole < above ? static_cast<To>(whole) : fail<To>(Trap::lossy_conversion, where);
         } else {
             const To c = static_cast<To>(a);
             const bool same_sign = (c < To{}) == (a < From{});
-            return same_sign && static_cast<From>(c) == a ? c : fail<To>(Trap::lossy_conversion);
+            return same_sign && static_cast<From>(c) == a ? c : fail<To>(Trap::lossy_conversion, where);
         }
     }
 
     template <typename T>
-    T load(const IntArray& array, std::uint64_t at) {
-        if (at >= array.length) return fail<T>(Trap::array_index);
-        if (array.is_huge(at)) return cast<T>(static_cast<std::uint64_t>(array.low(at)));
-        return cast<T>(array.low(at));
+    T load(const IntArray& array, std::uint64_t at, Where where = nullptr) {
+        if (at >= array.length) return fail<T>(Trap::array_index, where);
+        if (array.is_huge(at)) return cast<T>(static_cast<std::uint64_t>(array.low(at)), where);
+        return cast<T>(array.low(at), where);
     }
     // The largest of the first `n` elements, 0 of none.
     template <typename T>
-    T array_max(const IntArray& array, std::uint64_t n) {
-        if (n > array.length) return fail<T>(Trap::array_index);
+    T array_max(const IntArray& array, std::uint64_t n, Where where = nullptr) {
+        if (n > array.length) return fail<T>(Trap::array_index, where);
         T most{};
         for (std::uint64_t at = 0; at < n; ++at) {
-            const T value = load<T>(array, at);
+            const T value = load<T>(array, at, where);
             most = at == 0 || value > most ? value : most;
         }
         return most;
     }
     // The sum of the first `n` elements.
-    std::uint64_t array_sum(const IntArray& array, std::uint64_t n) {
-        if (n > array.length) return fail<std::uint64_t>(Trap::array_index);
+    std::uint64_t array_sum(const IntArray& array, std::uint64_t n, Where where = nullptr) {
+        if (n > array.length) return fail<std::uint64_t>(Trap::array_index, where);
         std::uint64_t sum = 0;
-        for (std::uint64_t at = 0; at < n && !failed(); ++at) sum = add(sum, load<std::uint64_t>(array, at));
+        for (std::uint64_t at = 0; at < n && !failed(); ++at) sum = add(sum, load<std::uint64_t>(array, at, where), where);
         return sum;
     }
 };
@@ -284,18 +340,18 @@ public:
 
     // The offset of a slot.
     std::uint32_t slot(Checked& s, std::vector<std::uint32_t> key, std::uint32_t slot_bytes, std::uint32_t count,
-                       std::uint32_t index) {
+                       std::uint32_t index, const SourcePlace* where) {
         if (s.failed()) return 0;
-        if (index >= count) return s.fail<std::uint32_t>(Trap::workspace);
+        if (index >= count) return s.fail<std::uint32_t>(Trap::workspace, where);
         if (slot_bytes == 0) return 0;
         const auto [at, is_new] = held_.try_emplace(std::move(key), Held{bytes_, slot_bytes, count});
         if (is_new) {
             const std::uint64_t more = std::uint64_t{slot_bytes} * count;
-            if (bytes_ + more > UINT32_MAX) return s.fail<std::uint32_t>(Trap::workspace);
+            if (bytes_ + more > UINT32_MAX) return s.fail<std::uint32_t>(Trap::workspace, where);
             bytes_ += more;
         }
         const Held& held = at->second;
-        if (held.slot_bytes != slot_bytes || held.count != count) return s.fail<std::uint32_t>(Trap::workspace);
+        if (held.slot_bytes != slot_bytes || held.count != count) return s.fail<std::uint32_t>(Trap::workspace, where);
         return static_cast<std::uint32_t>(held.base + std::uint64_t{index} * slot_bytes);
     }
 
@@ -408,68 +464,68 @@ public:
     const Workspace& workspace() const { return workspace_; }
 
     // One step of a loop: false when the generator is to end.
-    bool step() {
-        if (++steps_ > max_generator_steps) fail<bool>(Trap::steps);
+    bool step(Where where = nullptr) {
+        if (++steps_ > max_generator_steps) fail<bool>(Trap::steps, where);
         return !failed();
     }
 
     std::uint32_t alloc_ws(std::uint32_t tiers, std::initializer_list<std::uint32_t> key, std::uint32_t slot_bytes,
-                           std::uint32_t count, std::uint32_t index) {
-        return alloc_ws(tiers, key.begin(), key.size(), slot_bytes, count, index);
+                           std::uint32_t count, std::uint32_t index, Where where = nullptr) {
+        return alloc_ws(tiers, key.begin(), key.size(), slot_bytes, count, index, where);
     }
     std::uint32_t alloc_ws(std::uint32_t tiers, const std::uint32_t* key, std::size_t length, std::uint32_t slot_bytes,
-                           std::uint32_t count, std::uint32_t index) {
+                           std::uint32_t count, std::uint32_t index, Where where = nullptr) {
         std::vector<std::uint32_t> all{stage_, tiers};
         all.insert(all.end(), key, key + length);
-        return workspace_.slot(*this, std::move(all), slot_bytes, count, index);
+        return workspace_.slot(*this, std::move(all), slot_bytes, count, index, where);
     }
 
-    void set_tile(std::uint32_t axis, std::uint32_t size) {
+    void set_tile(std::uint32_t axis, std::uint32_t size, Where where = nullptr) {
         if (failed()) return;
         if (size == 0) {
-            fail<bool>(Trap::tile);
+            fail<bool>(Trap::tile, where);
             return;
         }
         set_[axis].tile = size;
-        check_counts();
+        check_counts(where);
     }
 
-    void set_extent(std::uint32_t axis, std::uint32_t extent) {
+    void set_extent(std::uint32_t axis, std::uint32_t extent, Where where = nullptr) {
         if (failed()) return;
         set_[axis].has_extent = true;
         set_[axis].single = true;
         set_[axis].extents = {std::min(extent, axes_[axis].last)};
-        check_counts();
+        check_counts(where);
     }
 
-    void set_extents(std::uint32_t axis, const IntArray& extents) {
+    void set_extents(std::uint32_t axis, const IntArray& extents, Where where = nullptr) {
         if (failed()) return;
         std::vector<std::uint32_t> all;
         for (std::uint64_t at = 0; at < extents.length; ++at) {
-            all.push_back(std::min(load<std::uint32_t>(extents, at), axes_[axis].last));
+            all.push_back(std::min(load<std::uint32_t>(extents, at, where), axes_[axis].last));
         }
         set_[axis].has_extent = true;
         set_[axis].single = false;
         set_[axis].extents = std::move(all);
-        check_counts();
+        check_counts(where);
     }
 
-    std::uint32_t axis_extent(std::uint32_t axis) {
+    std::uint32_t axis_extent(std::uint32_t axis, Where where = nullptr) {
         const Set& set = set_[axis];
         if (set.has_extent && set.single) return set.extents[0];
-        if (set.has_extent || axes_[axis].dynamic) return fail<std::uint32_t>(Trap::extent);
+        if (set.has_extent || axes_[axis].dynamic) return fail<std::uint32_t>(Trap::extent, where);
         return axes_[axis].extent;
     }
 
     // As set, as declared, or chosen now for these lengths where nothing else says how long the axis is.
-    std::uint32_t axis_tile(std::uint32_t axis, const IntArray* lengths) {
+    std::uint32_t axis_tile(std::uint32_t axis, const IntArray* lengths, Where where = nullptr) {
         if (failed()) return 1;
         if (set_[axis].tile == 0) {
             const Axis& of = axes_[axis];
             switch (of.tiles) {
-                case Axis::Tiles::none: set_tile(axis, 1); break;
-                case Axis::Tiles::fixed: set_tile(axis, of.fixed); break;
-                case Axis::Tiles::automatic: set_tile(axis, chosen(axis, lengths)); break;
+                case Axis::Tiles::none: set_tile(axis, 1, where); break;
+                case Axis::Tiles::fixed: set_tile(axis, of.fixed, where); break;
+                case Axis::Tiles::automatic: set_tile(axis, chosen(axis, lengths, where), where); break;
             }
         }
         return std::max(set_[axis].tile, 1u);
@@ -489,13 +545,13 @@ private:
         std::vector<std::uint32_t> extents;
     };
 
-    std::uint32_t chosen(std::uint32_t axis, const IntArray* lengths) {
+    std::uint32_t chosen(std::uint32_t axis, const IntArray* lengths, Where where) {
         std::vector<std::uint32_t> all;
         if (set_[axis].has_extent) all = set_[axis].extents;
         else if (!axes_[axis].dynamic) all = {axes_[axis].extent};
         else if (lengths != nullptr) {
-            for (std::uint64_t at = 0; at < lengths->length; ++at) all.push_back(load<std::uint32_t>(*lengths, at));
-        } else return fail<std::uint32_t>(Trap::extent);
+            for (std::uint64_t at = 0; at < lengths->length; ++at) all.push_back(load<std::uint32_t>(*lengths, at, where));
+        } else return fail<std::uint32_t>(Trap::extent, where);
         std::uint64_t heads = 1;
         for (std::size_t at = 1; at < space_.size(); ++at) {
             const Axis& of = axes_[space_[at]];
@@ -506,7 +562,7 @@ private:
     }
 
     // Lengths that no index of the first axis has would never be looked at.
-    void check_counts() {
+    void check_counts(Where where) {
         if (space_.empty()) return;
         const std::uint32_t first = space_[0];
         const Axis& of = axes_[first];
@@ -522,7 +578,7 @@ private:
         else return;
         for (std::size_t at = 1; at < space_.size(); ++at) {
             const Set& other = set_[space_[at]];
-            if (other.has_extent && !other.single && other.extents.size() > end) fail<bool>(Trap::lengths);
+            if (other.has_extent && !other.single && other.extents.size() > end) fail<bool>(Trap::lengths, where);
         }
     }
 

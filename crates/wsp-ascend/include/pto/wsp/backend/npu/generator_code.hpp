@@ -81,6 +81,8 @@ struct Program {
     // Words of each descriptor.
     const std::uint32_t* fields;
     std::size_t num_descriptors;
+    // Where instructions stand in the source.
+    WordPlaces places;
 };
 
 // What a launch gives them.
@@ -102,7 +104,12 @@ public:
 
     // Runs from the first word to the end, or to the first trap.
     void run() {
-        while (!s_.failed() && !done_) instruction();
+        std::size_t began = 0;
+        while (!s_.failed() && !done_) {
+            began = at_;
+            instruction();
+        }
+        if (s_.failed()) s_.place = program_.places.find(static_cast<std::uint32_t>(began), generator::no_word);
     }
 
 private:

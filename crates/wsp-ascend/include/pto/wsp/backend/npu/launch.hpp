@@ -18,7 +18,11 @@ using generator::guard;
 using generator::IntArray;
 using generator::IntType;
 using generator::Planner;
+using generator::SourcePlace;
 using generator::Trap;
+using generator::Trapped;
+using generator::WordPlace;
+using generator::WordPlaces;
 
 // What a launch does with an array of a user: an input must be there, an output may be.
 enum class Role : std::uint8_t { input, output };
@@ -184,20 +188,21 @@ struct Count {
     std::vector<std::uint64_t> kernels;
     std::vector<std::uint32_t> iterations;
 
-    void emit(const Launch& l, Checked& s, std::uint32_t descriptor, const std::uint32_t* f, std::int32_t) {
-        if (!s.failed()) count(l, s, Tasks::kernel_of(descriptor, f), f);
+    void emit(const Launch& l, Checked& s, std::uint32_t descriptor, const std::uint32_t* f, std::int32_t,
+              const SourcePlace* where = nullptr) {
+        if (!s.failed()) count(l, s, Tasks::kernel_of(descriptor, f), f, where);
     }
     void fence(Checked&) {}
 
     // A descriptor of a kernel.
-    void count(const Launch& l, Checked& s, std::uint32_t kernel, const std::uint32_t* f) {
+    void count(const Launch& l, Checked& s, std::uint32_t kernel, const std::uint32_t* f, const SourcePlace* where = nullptr) {
         if (kernel == no_kernel) {
-            s.fail<bool>(Trap::tier);
+            s.fail<bool>(Trap::tier, where);
         } else {
             ++kernels[kernel];
             Tasks::grow(l, s, kernel, f, iterations.data());
         }
-        if (++descriptors > generator::max_descriptors) s.fail<bool>(Trap::tasks);
+        if (++descriptors > generator::max_descriptors) s.fail<bool>(Trap::tasks, where);
     }
 };
 
@@ -211,7 +216,8 @@ struct Submit {
 
     bool is_own() const { return next % sink.num_aicpus == sink.my_aicpu_id; }
 
-    void emit(const Launch& l, Checked& s, std::uint32_t descriptor, const std::uint32_t* f, std::int32_t priority) {
+    void emit(const Launch& l, Checked& s, std::uint32_t descriptor, const std::uint32_t* f, std::int32_t priority,
+              const SourcePlace* = nullptr) {
         if (s.failed()) return;
         const bool own = is_own();
         const std::uint64_t ordinal = next++;

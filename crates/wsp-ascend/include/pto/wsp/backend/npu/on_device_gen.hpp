@@ -210,12 +210,17 @@ enum class FaultKind : std::uint32_t {
     closed = 18,
 };
 
+// No word of an expression.
+constexpr std::uint32_t no_expr = UINT32_MAX;
+
 struct Fault {
     FaultKind kind;
     // The instruction at fault: an index into the words of the program.
     std::uint32_t word;
     // Tasks generated before, by all AICPUs.
     std::uint64_t ordinal;
+    // The word of the expression at fault, an index into those of the program; no_expr where none is.
+    std::uint32_t expr;
 };
 
 // What an expansion came to.

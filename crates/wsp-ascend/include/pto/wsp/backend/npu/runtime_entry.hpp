@@ -31,7 +31,7 @@ public:
     const std::string& fault() const { return fault_; }
     bool good() const { return fault_.empty(); }
     bool good(const Checked& s) {
-        if (s.failed()) fail(generator::text(s.trap));
+        if (s.failed()) fail(generator::text(s.trapped()));
         return good();
     }
 
@@ -272,16 +272,16 @@ void run_on_runtime(const ChipTaskArgs& args) {
     RuntimeInputs inputs(args, blocks);
     RuntimeLaunchMemory memory(blocks);
     typename Program::Launch launch;
-    Trap trap = Trap::none;
+    Trapped trap;
     std::string fault;
     if (!Program::bind(launch, inputs) || !inputs.all_used()) {
         fault = inputs.fault();
     } else if (!Program::plan(launch, memory, trap)) {
-        fault = trap == Trap::none ? "an array of the launch would take 4 GiB or more" : generator::text(trap);
+        fault = trap.why == Trap::none ? "an array of the launch would take 4 GiB or more" : generator::text(trap);
     } else {
         RuntimeSink tasks(blocks, memory.buffers, Program::kernels);
         const TaskSink sink = tasks.sink();
-        if (!Program::orchestrate(launch, sink, trap) && trap != Trap::stopped) fault = generator::text(trap);
+        if (!Program::orchestrate(launch, sink, trap) && trap.why != Trap::stopped) fault = generator::text(trap);
     }
     if (!fault.empty()) rt_report_fatal(PTO2_ERROR_INVALID_ARGS, "%s", fault.c_str());
 }
@@ -294,11 +294,11 @@ void run_on_runtime(const ChipTaskArgs& args) {
         using Launch = program::Launch;                                                                                 \
         static constexpr std::uint16_t kernels = NUM_KERNELS;                                                           \
         template <class Inputs> static bool bind(Launch& l, Inputs& in) { return program::bind(l, in); }                \
-        static bool plan(Launch& l, pto::wsp::backend::npu::Memory& memory, pto::wsp::backend::npu::Trap& trap) {       \
+        static bool plan(Launch& l, pto::wsp::backend::npu::Memory& memory, pto::wsp::backend::npu::Trapped& trap) {    \
             return program::plan(l, memory, trap);                                                                      \
         }                                                                                                               \
         static bool orchestrate(const Launch& l, const pto::wsp::backend::npu::TaskSink& sink,                          \
-                                pto::wsp::backend::npu::Trap& trap) {                                                   \
+                                pto::wsp::backend::npu::Trapped& trap) {                                                \
             return program::orchestrate(l, sink, trap);                                                                 \
         }                                                                                                               \
     };                                                                                                                  \

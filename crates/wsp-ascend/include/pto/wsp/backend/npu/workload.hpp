@@ -61,19 +61,20 @@ inline DispatchConfig by_ranges(std::uint16_t n, std::uint16_t id, const Partiti
 }
 
 // Calls `task` with each task of an AICPU, the function that is its kernel, and the words of its descriptor; `ordered` at
-// the boundaries of ordered scopes. `functions` are those of the kernels of the workload. The first trap ends it.
+// the boundaries of ordered scopes. `functions` are those of the kernels of the workload, `places` those of the words of its program. The first trap ends it.
 template <class F, class G>
-void expand(Expand run, const Launch& launch, const std::uint32_t* functions, const DispatchConfig& config, Checked& s,
-            F task, G ordered) {
+void expand(Expand run, const Launch& launch, const std::uint32_t* functions, const WordPlaces& places,
+            const DispatchConfig& config, Checked& s, F task, G ordered) {
     struct Taken {
         Checked& s;
         const std::uint32_t* functions;
+        const WordPlaces& places;
         F& task;
         G& ordered;
         std::vector<std::uint32_t> words;
         bool stop;
     };
-    Taken taken{s, functions, task, ordered, {}, s.failed()};
+    Taken taken{s, functions, places, task, ordered, {}, s.failed()};
     Sink sink{};
     sink.user = &taken;
     sink.stop = &taken.stop;
@@ -82,6 +83,7 @@ void expand(Expand run, const Launch& launch, const std::uint32_t* functions, co
         if (own.stop) return;
         own.words.assign(of->num_params + 1, 0);
         for (std::size_t at = 0; at < of->num_params; ++at) own.words[at] = own.s.template cast<std::uint32_t>(of->params[at]);
+        if (own.s.failed()) own.s.place = own.places.find(of->site, generator::no_word);
         if (!own.s.failed()) own.task(*of, own.functions[of->kernel], own.words.data());
         own.stop = own.s.failed();
     };
@@ -94,7 +96,8 @@ void expand(Expand run, const Launch& launch, const std::uint32_t* functions, co
     const int status = run(&launch, &config, &sink, &outcome);
     if (status == status_done || s.failed()) return;
     if (status == status_program) s.fail<bool>(Trap::table);
-    else s.fail<bool>(status == status_fault ? trap_of(outcome.fault.kind) : Trap::partition);
+    else if (status != status_fault) s.fail<bool>(Trap::partition);
+    else s.fail<bool>(trap_of(outcome.fault.kind), places.find(outcome.fault.word, outcome.fault.expr));
 }
 
 // Hands over the tasks of a task's descriptor, in its turn.
@@ -110,8 +113,9 @@ bool hand_over(const L& l, const TaskSink& sink, const Task& task, std::uint32_t
 }
 
 // An element of a table.
-inline std::int64_t element(Checked& s, const std::vector<std::int64_t>& table, std::int64_t at) {
-    if (at < 0 || static_cast<std::uint64_t>(at) >= table.size()) return s.fail<std::int64_t>(Trap::array_index);
+inline std::int64_t element(Checked& s, const std::vector<std::int64_t>& table, std::int64_t at,
+                            const SourcePlace* where = nullptr) {
+    if (at < 0 || static_cast<std::uint64_t>(at) >= table.size()) return s.fail<std::int64_t>(Trap::array_index, where);
     return table[static_cast<std::size_t>(at)];
 }
 
