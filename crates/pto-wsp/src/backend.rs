@@ -44,7 +44,7 @@ pub mod npu {
 ///
 /// **Unstable**, as [`cpu`].
 pub mod aie {
-    pub use wsp_aie::{AieBackend, Simulation};
+    pub use wsp_aie::{AieBackend, DesignArg, DesignFile, DesignRun, Simulation};
 }
 
 /// The simulation on this machine, for other backends.

@@ -1,18 +1,22 @@
 //! AIE arrays behind the seam of backends: programs become designs, which are written as files and run without hardware.
 
+mod file;
 mod kernels;
 mod package;
 mod picture;
 mod run;
 mod text;
 
+pub use file::{DesignArg, DesignFile, DesignRun};
+
 use crate::codes;
 use crate::device::{Device, XDNA1, XDNA2};
-use crate::lower::{Launch, Listed, Lowered, by_process, kernels_of, lower};
+use crate::lower::{Launch, Listed, Lowered, Range, by_process, kernels_of, lower, lower_range};
 use std::sync::Arc;
+use wsp_backend::codes::OPTION_OF_OTHERS;
 use wsp_backend::{
-    Args, ArrayForm, Backend, CheckedKernels, Detail, EmitOptions, Emitted, GraphOptions, KernelsSource,
-    Program, RunError, RunOptions,
+    Args, Backend, CheckedKernels, CheckedLaunch, Detail, EmitOptions, Emitted, Expansion, GraphOptions,
+    KernelsSource, Lengths, PackagePart, Program, RunError, RunOptions,
 };
 use wsp_core::ParamId;
 use wsp_diag::{Diagnostic, Diagnostics, Severity};
@@ -20,7 +24,10 @@ use wsp_ir::{Capability, Module, ParamSource, Support};
 use wsp_memory::Array;
 use wsp_plan::target::TARGETS;
 use wsp_plan::workload::ScheduleLine;
-use wsp_plan::{Arrays, ParamValue, PlanSource, Target, on_arrays};
+use wsp_plan::{ParamValue, PlanSource, Target, on_arrays};
+
+/// How often more lengths of a range are looked at.
+const PASSES: usize = 6;
 
 /// The targets.
 static ARRAYS: [&Target; 2] = [&TARGETS[5], &TARGETS[6]];
@@ -74,19 +81,37 @@ impl Backend for AieBackend {
         true
     }
 
+    fn check_launch(&self, plan: &PlanSource, launch: &Args) -> CheckedLaunch {
+        let found = |found: Diagnostics| CheckedLaunch { found: found.0, ..CheckedLaunch::default() };
+        let refused = self.supports(plan);
+        if !refused.is_empty() {
+            return found(refused.into());
+        }
+        let (compiled, mut launch) = (self.compiled(plan, plan.target()), launch.clone());
+        match compiled.complete(&mut launch) {
+            Ok(()) => run::look(&compiled, &launch).unwrap_or_else(found),
+            Err(unknown) => found(Diagnostics(unknown.0.into_iter().map(not_looked_at).collect())),
+        }
+    }
+
     fn emit(&self, plan: &PlanSource, options: &EmitOptions) -> Result<Emitted, Diagnostics> {
         let target = options.target.unwrap_or(plan.target());
+        refuse(options, target)?;
         let compiled = self.compiled(plan, target);
-        let module = &kernels_of(plan)?.module;
-        let mut launches = Vec::new();
-        for (name, mut args) in launches_of(module, options)? {
-            let forms = run::forms(&args.arrays);
-            args.arrays.extend(compiled.missing(&forms, &args.values)?);
-            // Extents follow from the arrays now.
-            args.values.retain(|(name, _)| !is_extent(module, name));
-            launches.push(compiled.launch(name, &args)?);
-        }
-        let mut emitted = package::emit(&compiled.design(&launches)?, target)?;
+        let lowered = match &options.lengths {
+            Some((name, Lengths::Range(from, to))) => {
+                compiled.ranged(&options.launch, &Range { name: name.clone(), from: *from, to: *to })?
+            }
+            Some((name, Lengths::Each(lengths))) => {
+                compiled.design(&compiled.of_lengths(&options.launch, name, lengths)?)?
+            }
+            None => {
+                let mut args = options.launch.clone();
+                compiled.complete(&mut args)?;
+                compiled.lowered(&args)?
+            }
+        };
+        let mut emitted = package::emit(&lowered, target)?;
         emitted.notes.splice(0..0, heeded(plan));
         Ok(emitted)
     }
@@ -102,23 +127,33 @@ impl AieBackend {
     }
 }
 
-/// The launches that a design is for, with what tells each from the others.
-fn launches_of(module: &Module, options: &EmitOptions) -> Result<Vec<(String, Args)>, Diagnostic> {
-    let Some((name, lengths)) = &options.lengths else {
-        return Ok(vec![(String::new(), options.launch.clone())]);
-    };
-    if is_extent(module, name) && !options.launch.arrays.is_empty() {
-        let message = format!("`{name}` is an extent of arrays that are given");
-        return Err(Diagnostic::error(codes::LOWERING, message)
-            .help("give no arrays, and extents that are the same in all launches as parameters"));
+/// What is not known of a launch that was to be looked at, as a note.
+fn not_looked_at(mut found: Diagnostic) -> Diagnostic {
+    found.severity = Severity::Note;
+    found.note(
+        "what a launch decides was not looked at: cores, places, ways of streams, and the rules of designs",
+    )
+}
+
+/// An option that an array has no part of.
+fn of_others(name: &str, target: &Target) -> Diagnostic {
+    let message = format!("option `{name}` has no meaning on target `{}`", target.name);
+    Diagnostic::error(OPTION_OF_OTHERS, message)
+}
+
+/// What of the options of files has no part in a design.
+fn refuse(options: &EmitOptions, target: &Target) -> Result<(), Diagnostic> {
+    if options.part != PackagePart::Whole {
+        return Err(of_others("stage", target)
+            .note("a design is one file, and its cores, transfers and sequences belong together")
+            .help("leave it out: the design and its manifest are written"));
     }
-    let launch = |length: &i64| {
-        let mut args = options.launch.clone();
-        args.values.retain(|(known, _)| known != name);
-        args.values.push((name.clone(), ParamValue::Int((*length).into())));
-        (format!("{name}={length}"), args)
-    };
-    Ok(lengths.iter().map(launch).collect())
+    if options.expansion != Expansion::Loops {
+        return Err(of_others("expand", target)
+            .note("a design holds the tasks of its launches")
+            .help("leave it out"));
+    }
+    Ok(())
 }
 
 /// What an array does with the schedule of a workload in another way than the schedule says, and what it does not take.
@@ -180,6 +215,51 @@ impl Compiled {
         self.design(&[self.launch(String::new(), args)?])
     }
 
+    /// Launches in which a parameter or an extent has these values.
+    fn of_lengths(&self, launch: &Args, name: &str, lengths: &[i64]) -> Result<Vec<Launch>, Diagnostics> {
+        if is_extent(&kernels_of(&self.source)?.module, name) && !launch.arrays.is_empty() {
+            let message = format!("`{name}` is an extent of arrays that are given");
+            return Err(Diagnostic::error(codes::LOWERING, message)
+                .help("give no arrays, and extents that are the same in all launches as parameters")
+                .into());
+        }
+        let mut launches = Vec::new();
+        for length in lengths {
+            let mut args = launch.clone();
+            args.values.retain(|(known, _)| known != name);
+            args.values.push((name.to_owned(), ParamValue::Int((*length).into())));
+            self.complete(&mut args)?;
+            launches.push(self.launch(format!("{name}={length}"), &args)?);
+        }
+        Ok(launches)
+    }
+
+    /// A design with one sequence for all lengths of a range.
+    fn ranged(&self, launch: &Args, range: &Range) -> Result<Lowered, Diagnostics> {
+        let mut lengths = range.first()?;
+        for _ in 0..PASSES {
+            let all: Vec<i64> = lengths.iter().copied().collect();
+            let launches = self.of_lengths(launch, &range.name, &all)?;
+            let within = (device(self.target), self.of.steps);
+            let mut lowered = lower_range(&self.by_process, &launches, (range, &all), within)?;
+            if lowered.open.is_empty() {
+                return Ok(lowered);
+            }
+            lengths.extend(std::mem::take(&mut lowered.open));
+        }
+        let message = format!(
+            "after {} lengths of `{}` it is open how sizes follow from them",
+            lengths.len(),
+            range.name
+        );
+        Err(Diagnostic::error(codes::LOWERING, message)
+            .help(format!(
+                "have a sequence for each length: `--lengths {}={},{}`",
+                range.name, range.from, range.to
+            ))
+            .into())
+    }
+
     /// Launches as one design.
     fn design(&self, launches: &[Launch]) -> Result<Lowered, Diagnostics> {
         lower(&self.by_process, launches, (device(self.target), self.of.steps))
@@ -198,17 +278,18 @@ impl Compiled {
         Ok(Launch { name, listed, arrays: run::forms(&args.arrays), values: args.values.clone() })
     }
 
-    /// Arrays of zeros that a launch takes and that are not given, where the parameters tell their extents.
-    fn missing(&self, given: &[ArrayForm], values: &[(String, ParamValue)]) -> Result<Arrays, Diagnostics> {
+    /// Adds arrays of zeros that a launch takes and that are not given, where the parameters tell their extents.
+    fn complete(&self, args: &mut Args) -> Result<(), Diagnostics> {
         let plan = kernels_of(&self.source)?;
-        let mut made = Arrays::new();
-        for form in crate::lower::forms(plan, given, values)? {
+        for form in crate::lower::forms(plan, &run::forms(&args.arrays), &args.values)? {
             let array = Array::on_pages(form.elem, &form.shape).map_err(|fault| {
                 Diagnostic::error(codes::LOWERING, format!("there is no memory for `{}`", form.name))
                     .note(fault.to_string())
             })?;
-            made.insert(form.name, array);
+            args.arrays.insert(form.name, array);
         }
-        Ok(made)
+        // Extents follow from the arrays now.
+        args.values.retain(|(name, _)| !is_extent(&plan.module, name));
+        Ok(())
     }
 }

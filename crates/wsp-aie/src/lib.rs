@@ -62,7 +62,7 @@ pub mod place;
 pub mod route;
 pub mod run;
 
-pub use backend::{AieBackend, Simulation};
+pub use backend::{AieBackend, DesignArg, DesignFile, DesignRun, Simulation};
 pub use check::check;
 
 /// The codes of this crate.

@@ -7,7 +7,7 @@ use crate::graph::{GraphListing, GraphOptions, Simulated};
 use crate::growth::{Advance, Growth};
 use crate::options::RunOptions;
 use crate::outcome::{Explanation, Outcome};
-use crate::package::{CheckedKernels, EmitOptions, Emitted, KernelsSource};
+use crate::package::{CheckedKernels, CheckedLaunch, EmitOptions, Emitted, KernelsSource};
 use crate::run::Run;
 use crate::table::LaunchTable;
 use crate::transfer::Transferred;
@@ -121,6 +121,13 @@ pub trait Backend: Send + Sync {
     /// Looks at the kernels of a file as [`emit_kernels`](Self::emit_kernels) does, all of them, and writes nothing.
     fn check_kernels(&self, source: &KernelsSource) -> CheckedKernels {
         CheckedKernels { kernels: Vec::new(), found: vec![no_files(self.name(), source.target)] }
+    }
+
+    /// Looks at a launch as [`emit`](Self::emit) does where files are of [one launch](Self::emits_one_launch), and writes nothing. Arrays that are not given have the extents that
+    /// values tell. Unless a backend says something else, nothing depends on a launch.
+    fn check_launch(&self, plan: &PlanSource, launch: &Args) -> CheckedLaunch {
+        let _ = (plan, launch);
+        CheckedLaunch::default()
     }
 }
 

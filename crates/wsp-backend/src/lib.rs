@@ -47,8 +47,8 @@ pub use outcome::{
     UnitResult, Unwritten, WorkloadResult, unravel,
 };
 pub use package::{
-    ArrayForm, CheckedKernel, CheckedKernels, ContentKey, EmitOptions, Emitted, KernelsSource, MANIFEST,
-    MemoryUse, Package, PackagePart, intact, signed,
+    ArrayForm, CheckedKernel, CheckedKernels, CheckedLaunch, ContentKey, EmitOptions, Emitted, KernelsSource,
+    Lengths, MANIFEST, MemoryUse, Package, PackagePart, intact, signed,
 };
 pub use payload::{Payload, PayloadSlot};
 pub use progress::{Progress, RunningTask};

@@ -26,13 +26,22 @@ pub struct EmitOptions {
     /// Where files are of one launch: its arrays, of which the forms count, and all its values.
     pub launch: Args,
     /// Where one design is for several launches: a parameter or an extent, and the values that it has in them.
-    pub lengths: Option<(String, Vec<i64>)>,
+    pub lengths: Option<(String, Lengths)>,
     /// How the pages of a cache lie in them.
     pub layout: KvLayout,
     /// What generates the tasks of a package.
     pub expansion: Expansion,
     /// What of a package is written.
     pub part: PackagePart,
+}
+
+/// Values of a length in the launches that a design is for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Lengths {
+    /// These: the design has a sequence for each.
+    Each(Vec<i64>),
+    /// All from the first to the last: a launch gives the length to the one sequence.
+    Range(i64, i64),
 }
 
 /// What of a package is written.
@@ -95,6 +104,15 @@ pub struct CheckedKernels {
     /// The kernels that can be written.
     pub kernels: Vec<CheckedKernel>,
     /// What stands in the way of the others, and what is probably not meant.
+    pub found: Vec<Diagnostic>,
+}
+
+/// What a look at a launch, whose files were not written, found for a target.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct CheckedLaunch {
+    /// What the files would hold, a line each.
+    pub lines: Vec<String>,
+    /// What stands in their way, what is probably not meant, and what was not looked at.
     pub found: Vec<Diagnostic>,
 }
 

@@ -1,8 +1,9 @@
 //! The backends that there are.
 
+use crate::args::Args;
 use crate::backend::Backend;
 use crate::codes::{BACKEND_EXISTS, NO_BACKEND, NO_FILES, OPTION_OF_OTHERS, UNKNOWN_BACKEND};
-use crate::package::{CheckedKernels, EmitOptions, Emitted, KernelsSource};
+use crate::package::{CheckedKernels, CheckedLaunch, EmitOptions, Emitted, KernelsSource};
 use std::fmt;
 use std::sync::Arc;
 use wsp_diag::{Diagnostic, Diagnostics, did_you_mean};
@@ -176,6 +177,12 @@ impl Registry {
     pub fn check_kernels(&self, source: &KernelsSource) -> CheckedKernels {
         self.that_emits(source.target)
             .map_or_else(CheckedKernels::default, |backend| backend.check_kernels(source))
+    }
+
+    /// Looks at a launch of a plan, by the backend that writes files for its target; nothing where none does.
+    pub fn check_launch(&self, plan: &PlanSource, launch: &Args) -> CheckedLaunch {
+        self.that_emits(plan.target())
+            .map_or_else(CheckedLaunch::default, |backend| backend.check_launch(plan, launch))
     }
 
     fn that_emits(&self, target: &Target) -> Option<&Arc<dyn Backend>> {

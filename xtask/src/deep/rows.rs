@@ -22,6 +22,11 @@ pub(super) const ROWS: &[Row] = &[
         cases: Some(1_000_000),
     },
     Row {
+        name: "places of programs on AIE arrays beside drawn ones",
+        cargo: &["--package", "wsp-aie", "--test", "it", "as_well_as_the_best_that_is_drawn"],
+        cases: Some(1_000_000),
+    },
+    Row {
         name: "changed bytes of traces",
         cargo: &["--package", "wsp-report", "--test", "it", "whatever_bytes_are_changed"],
         cases: Some(1_000_000),

@@ -36,6 +36,9 @@ fn manifest(lowered: &Lowered, target: &Target, text: &str) -> String {
     let _ = writeln!(out, "  \"target\": \"{}\",", target.name);
     let _ = writeln!(out, "  \"device\": \"{}\",", lowered.design.device.name);
     let _ = writeln!(out, "  \"made_by\": \"pto-wsp {}\",", env!("CARGO_PKG_VERSION"));
+    if lowered.launches.iter().any(|launch| launch.range.is_some()) {
+        out += "  \"spelling\": \"2026_09\",\n";
+    }
     let _ = writeln!(out, "  \"sequences\": [");
     for (at, launch) in lowered.launches.iter().enumerate() {
         let _ = writeln!(out, "    {{\"name\": \"{}\", \"arrays\": [", launch.sequence);
@@ -51,7 +54,13 @@ fn manifest(lowered: &Lowered, target: &Target, text: &str) -> String {
                 array.written
             );
         }
-        let _ = writeln!(out, "    ]}}{}", if at + 1 < lowered.launches.len() { "," } else { "" });
+        let range = launch.range.as_ref().map_or_else(String::new, |range| {
+            format!(
+                ", \"length\": {{\"name\": \"{}\", \"from\": {}, \"to\": {}}}",
+                range.name, range.from, range.to
+            )
+        });
+        let _ = writeln!(out, "    ]{range}}}{}", if at + 1 < lowered.launches.len() { "," } else { "" });
     }
     let _ = writeln!(out, "  ],\n  \"files\": {{");
     let _ = writeln!(out, "    \"{DESIGN}\": \"{}\"\n  }},", ContentKey::of(text.as_bytes()));

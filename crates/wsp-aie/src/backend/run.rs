@@ -4,16 +4,17 @@ use super::Compiled;
 use super::text::{checked, placeless, text};
 use crate::codes;
 use crate::design::Design;
-use crate::lower::{HostArray, Launched, Lowered};
+use crate::lower::{HostArray, Launched, Lowered, kernels_of};
 use crate::run::{Arg, Counts, Failure, run_both};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use wsp_backend::codes::OPTION_OF_OTHERS;
 use wsp_backend::{
-    Args, ArrayForm, Bodies, Explanation, GraphListing, GraphOptions, KernelStats, Outcome, Prepared,
-    Program, Recording, RunError, RunOptions, Stats, Unwritten, WorkloadRunOptions,
+    Absent, Args, ArrayForm, Bodies, CheckedLaunch, Expand, Explanation, GraphListing, GraphOptions,
+    KernelStats, Outcome, Prepared, Program, Recording, RunError, RunOptions, Stats, Unwritten,
+    WorkloadRunOptions,
 };
 use wsp_diag::{Diagnostic, Diagnostics};
+use wsp_ir::Storage;
 use wsp_memory::{Array, Claim};
 use wsp_plan::{Arrays, PlanSource};
 
@@ -21,8 +22,17 @@ impl Compiled {
     /// What of the options an array has no part of.
     fn refuse(&self, options: &RunOptions, args: &Args) -> Result<(), RunError> {
         options.check(self.source.kind())?;
+        let WorkloadRunOptions { aicpus, expand, made_up, absent, data_seed, mixing, whole_outs } =
+            &options.workload;
         let given = [
-            ("workload", options.workload != WorkloadRunOptions::default()),
+            ("threads", options.threads != 0),
+            ("aicpus", *aicpus != 0),
+            ("expand", *expand != Expand::default()),
+            ("made_up", !made_up.is_empty()),
+            ("absent", *absent != Absent::default()),
+            ("data_seed", *data_seed != 0),
+            ("mixing", *mixing),
+            ("whole_outs", *whole_outs),
             ("window", options.window.is_some()),
             ("replay", options.replay.is_some()),
             ("trace", options.trace),
@@ -33,8 +43,7 @@ impl Compiled {
         match given.iter().find(|(_, given)| *given) {
             None => Ok(()),
             Some((name, _)) => {
-                let message = format!("option `{name}` has no meaning on target `{}`", self.target.name);
-                let fault = Diagnostic::error(OPTION_OF_OTHERS, message);
+                let fault = super::of_others(name, self.target);
                 Err(RunError::Refused(fault.help("leave it out, or run the program on `cpu_sim`").into()))
             }
         }
@@ -78,6 +87,15 @@ impl Program for Compiled {
         let ready = Ready::new(self.clone(), args, options).map_err(RunError::Refused)?;
         Ok(Box::new(ready))
     }
+}
+
+/// The design of a launch, placed, routed, printed, parsed and checked; it does not run.
+pub(super) fn look(program: &Compiled, args: &Args) -> Result<CheckedLaunch, Diagnostics> {
+    let lowered = program.lowered(args)?;
+    let (_, found) = checked(&text(&lowered))?;
+    let found = super::heeded(&program.source).into_iter().chain(found).collect();
+    let lines = told(&lowered).into_iter().map(|(name, text)| format!("{name}: {text}"));
+    Ok(CheckedLaunch { lines: lines.collect(), found })
 }
 
 /// What a design is, for people.
@@ -146,33 +164,35 @@ impl Ready {
         self.launched().arrays.iter().map(of).collect()
     }
 
-    /// What tasks leave of an array that they write.
-    fn unwritten(&self, array: &HostArray) -> Option<Unwritten> {
-        let (elements, first) = array.unwritten.clone()?;
-        Some(Unwritten {
-            tensor: array.name.clone(),
-            loaded: false,
-            elements,
-            of: array.shape.iter().product(),
-            first,
-            given: self.args.arrays.contains_key(&array.name),
-        })
+    /// Elements of outputs that no task stores, as far as that is asked for: the program runs beside the design, one task after the other, where what is stored is recorded.
+    ///
+    /// # Errors
+    /// What stops that run; a load of elements of a temporary that no task has stored is among it.
+    fn unwritten(&self) -> Result<Vec<Unwritten>, RunError> {
+        let is_asked_for = self.options.recording != Recording::Off;
+        let tensors = &kernels_of(&self.program.source)
+            .map_err(|fault| RunError::Refused(fault.into()))?
+            .module
+            .tensors;
+        if !is_asked_for && !tensors.iter().any(|tensor| tensor.storage == Storage::Temporary) {
+            return Ok(Vec::new());
+        }
+        let options = RunOptions { sequential: true, ..self.options.clone() };
+        let program = self.program.of.simulation.compile(&self.program.source).map_err(RunError::Refused)?;
+        Ok(program.execute(self.args.clone(), options)?.unwritten)
     }
 
     fn ran(
         &self,
         (counts, extra): (Counts, Vec<Diagnostic>),
         given: Vec<Arg>,
-        run: Duration,
+        (run, unwritten): (Duration, Vec<Unwritten>),
     ) -> Result<Outcome, Diagnostic> {
         let mut outputs = Arrays::new();
         for (array, arg) in self.launched().arrays.iter().zip(given).filter(|(array, _)| array.written) {
             let Arg::Array(bytes) = arg else { continue };
-            let no_memory = |fault: wsp_memory::ArrayError| {
-                Diagnostic::error(codes::LAUNCH, format!("there is no memory for `{}`", array.name))
-                    .note(fault.to_string())
-            };
-            let mut made = Array::zeros(array.dtype, &array.shape).map_err(no_memory)?;
+            let made = Array::zeros(array.dtype, &array.shape);
+            let mut made = made.map_err(|fault| no_memory(&array.name, &fault))?;
             made.bytes_mut().copy_from_slice(&bytes);
             outputs.insert(array.name.clone(), made);
         }
@@ -186,16 +206,18 @@ impl Ready {
         // The checker finds the same where it need not follow data.
         let extra = extra.into_iter().map(placeless).filter(|found| !self.notes.contains(found));
         outcome.notes = self.notes.iter().cloned().chain(extra).collect();
-        if self.options.recording != Recording::Off {
-            outcome.unwritten =
-                self.launched().arrays.iter().filter_map(|array| self.unwritten(array)).collect();
-        }
+        outcome.unwritten = unwritten;
         if matches!(self.program.source, PlanSource::Workload(_)) {
             outcome.workload.bodies = Some(Bodies::Library);
         }
         outcome.own = Box::new(counts);
         Ok(outcome)
     }
+}
+
+/// An array that there is no room for.
+pub(super) fn no_memory(name: &str, fault: &wsp_memory::ArrayError) -> Diagnostic {
+    Diagnostic::error(codes::LAUNCH, format!("there is no memory for `{name}`")).note(fault.to_string())
 }
 
 /// The time of this machine, which only statistics have.
@@ -211,6 +233,7 @@ impl Prepared for Ready {
 
     fn launch(&mut self, _: Option<&Arc<Claim>>) -> Result<(), RunError> {
         self.outcome = None;
+        let unwritten = self.unwritten()?;
         let mut given = self.given().map_err(|fault| RunError::Refused(fault.into()))?;
         let begun = clock();
         let failed = |fault: Diagnostic| RunError::Failed(placeless(fault).into());
@@ -219,7 +242,7 @@ impl Prepared for Ready {
                 Failure::Fault(fault) => failed(fault),
                 Failure::Deadlock(stuck) => RunError::Stuck(placeless(stuck.diagnostic()).into()),
             })?;
-        let outcome = self.ran((counts, extra), given, begun.elapsed());
+        let outcome = self.ran((counts, extra), given, (begun.elapsed(), unwritten));
         self.outcome = Some(outcome.map_err(|fault| RunError::Failed(fault.into()))?);
         Ok(())
     }

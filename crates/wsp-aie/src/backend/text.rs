@@ -8,7 +8,10 @@ use wsp_diag::{Diagnostic, Diagnostics, FileId};
 
 /// The text of a design.
 pub(super) fn text(lowered: &Lowered) -> String {
-    print(&lowered.design.module(), Form::Mixed, Version::default())
+    let takes_length = lowered.launches.iter().any(|launch| launch.range.is_some());
+    // Sizes that are values are of that spelling only.
+    let version = if takes_length { Version::V2026_09 } else { Version::default() };
+    print(&lowered.design.module(), Form::Mixed, version)
 }
 
 /// The design that a text is, and what is found beside errors.

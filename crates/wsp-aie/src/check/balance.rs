@@ -108,7 +108,11 @@ fn has_objects(block: &Block) -> bool {
 fn moved(design: &Design, steps: &[Step]) -> Option<OrderedMap<String, u64>> {
     let mut objects = OrderedMap::new();
     for step in steps {
-        let Step::Move(transfer) = step else { continue };
+        let transfer = match step {
+            Step::Move(transfer) => transfer,
+            Step::Loop(_) => return None,
+            _ => continue,
+        };
         let Some(fifo) = transfer.symbol.as_deref().and_then(|name| design.fifo(name)) else { continue };
         let mut bytes = design.module.ty(transfer.array).element_bytes()?;
         let is_task = transfer.task.is_some();

@@ -65,9 +65,9 @@ fn core_does(design: &Design, tile: crate::device::Tile, what: &str, fifo: &Fifo
 fn is_moved(design: &Design, name: &str) -> bool {
     design.sequences.iter().any(|sequence| {
         let steps = steps(sequence).unwrap_or_default();
-        steps
-            .iter()
-            .any(|step| matches!(step, Step::Move(transfer) if transfer.symbol.as_deref() == Some(name)))
+        steps.iter().any(|step| {
+            step.has(&|step| matches!(step, Step::Move(transfer) if transfer.symbol.as_deref() == Some(name)))
+        })
     })
 }
 
@@ -189,7 +189,7 @@ fn source<'d>(design: &'d Design, fifo: &'d Fifo) -> Vec<crate::design::Move> {
     let link = design.links.iter().find(|link| link.outs == [fifo.name.clone()] && link.ins.len() == 1);
     let name = link.map_or(&fifo.name, |link| &link.ins[0]);
     let mut found = Vec::new();
-    for step in design.sequences.iter().flat_map(|sequence| steps(sequence).unwrap_or_default()) {
+    let mut see = |step: &Step| {
         if let Step::Move(transfer) = step
             && transfer.symbol.as_ref() == Some(name)
         {
@@ -200,10 +200,12 @@ fn source<'d>(design: &'d Design, fifo: &'d Fifo) -> Vec<crate::design::Move> {
                 id: None,
                 token: false,
                 span: wsp_diag::Span::default(),
-                ..transfer
+                ..transfer.clone()
             });
         }
-    }
+    };
+    let all = design.sequences.iter().flat_map(|sequence| steps(sequence).unwrap_or_default());
+    all.for_each(|step| step.walk(&mut see));
     found
 }
 

@@ -104,7 +104,11 @@ struct Open {
 }
 
 fn check_steps(design: &Design, sequence: &Sequence, steps: &[Step], findings: &mut Findings) {
-    let mut open = Open::default();
+    take((design, sequence), steps, &mut Open::default(), findings);
+}
+
+fn take(of: (&Design, &Sequence), steps: &[Step], open: &mut Open, findings: &mut Findings) {
+    let (design, sequence) = of;
     for step in steps {
         match step {
             Step::Move(transfer) => {
@@ -129,6 +133,14 @@ fn check_steps(design: &Design, sequence: &Sequence, steps: &[Step], findings: &
             }
             Step::Parameter(word) => check_word(design, word, findings),
             Step::Start(..) | Step::Free(..) | Step::Compute(_) => {}
+            Step::Loop(repeated) => {
+                take(of, &repeated.body, open, findings);
+                // What a round leaves open meets the next one.
+                let mut next = Findings::default();
+                take(of, &repeated.body, open, &mut next);
+                next.0.retain(|found| !findings.0.contains(found));
+                findings.0.append(&mut next.0);
+            }
         }
     }
 }

@@ -8,7 +8,7 @@ mod step;
 mod write;
 
 pub(crate) use step::packet;
-pub use step::{Length, Move, Parameter, Step, steps};
+pub use step::{Length, Move, Parameter, Repeat, Step, steps};
 
 use crate::device::{Bundle, Device, Direction, Tile};
 use crate::mlir::{Attr, Dim, Module, Op, Region, Type, Value};

@@ -76,6 +76,38 @@ pub enum Step {
     Parameter(Parameter),
     /// A number is made.
     Compute(Op),
+    /// Steps are repeated.
+    Loop(Box<Repeat>),
+}
+
+/// Steps of a sequence that are repeated.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Repeat {
+    /// The number of the round: from the first bound, below the second, in steps of the third.
+    pub round: Value,
+    /// The bounds and the step.
+    pub bounds: [Length; 3],
+    /// What is repeated.
+    pub body: Vec<Step>,
+    /// Where it is written.
+    pub span: Span,
+}
+
+impl Step {
+    /// Whether it or a step inside is such a step.
+    pub fn has(&self, is: &dyn Fn(&Step) -> bool) -> bool {
+        let mut found = false;
+        self.walk(&mut |step| found |= is(step));
+        found
+    }
+
+    /// Calls `f` with it and the steps inside.
+    pub fn walk<'a>(&'a self, f: &mut dyn FnMut(&'a Step)) {
+        f(self);
+        if let Step::Loop(of) = self {
+            of.body.iter().for_each(|step| step.walk(f));
+        }
+    }
 }
 
 /// The steps of a sequence.
@@ -84,12 +116,31 @@ pub enum Step {
 /// The first operation that has no place in a sequence, or lacks what it needs.
 pub fn steps(sequence: &Sequence) -> Result<Vec<Step>, Diagnostic> {
     let mut known = OrderedMap::new();
-    for op in sequence.body.iter().filter(|op| op.name == "arith.constant") {
-        if let (Some(Attr::Int(value, _)), Some(result)) = (op.find("value"), op.results.first()) {
+    let mut see = |op: &Op| {
+        let made = (op.name == "arith.constant").then(|| (op.find("value"), op.results.first()));
+        if let Some((Some(Attr::Int(value, _)), Some(result))) = made {
             known.insert(*result, *value);
         }
-    }
+    };
+    sequence.body.iter().for_each(|op| op.walk(&mut see));
     sequence.body.iter().map(|op| step(op, &known)).collect()
+}
+
+fn repeat(op: &Op, known: &Known) -> Result<Repeat, Diagnostic> {
+    let length = |value: &Value| known.get(value).map_or(Length::Of(*value), |known| Length::Fixed(*known));
+    let [from, to, by] = op.operands.as_slice() else {
+        return fault(op, "has three bounds in a runtime sequence, and carries nothing");
+    };
+    let block = op.regions.first().and_then(|region| region.blocks.first());
+    let Some((block, round)) = block.and_then(|block| Some((block, block.args.first()?))) else {
+        return fault(op, "has no body");
+    };
+    if known.get(by).is_none_or(|by| *by < 1) {
+        return fault(op, "goes on in steps of a constant of at least 1");
+    }
+    let inner = block.ops.iter().filter(|op| op.name != "scf.yield");
+    let body = inner.map(|op| step(op, known)).collect::<Result<_, _>>()?;
+    Ok(Repeat { round: *round, bounds: [from, to, by].map(length), body, span: op.span })
 }
 
 /// The values of a sequence's constants.
@@ -120,6 +171,7 @@ fn step(op: &Op, known: &Known) -> Result<Step, Diagnostic> {
         ("aiex.dma_await_task", Some(task)) => Ok(Step::Await(task, op.span)),
         ("aiex.dma_free_task", Some(task)) => Ok(Step::Free(task, op.span)),
         ("aiex.npu.rtp_write", value) => parameter(op, value, known).map(Step::Parameter),
+        ("scf.for", _) => repeat(op, known).map(|of| Step::Loop(Box::new(of))),
         (name, _) if name.starts_with("arith.") => Ok(Step::Compute(op.clone())),
         _ => fault(op, "has no place in a runtime sequence"),
     }

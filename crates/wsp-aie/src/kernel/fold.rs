@@ -4,6 +4,7 @@ use super::{Body, unused};
 use crate::check::size;
 use crate::mlir::{Attr, Module, Op, Type, Value};
 use crate::run::{self, of_integers};
+use std::sync::Arc;
 use wsp_ir::Const;
 use wsp_ordered::OrderedMap;
 
@@ -43,7 +44,8 @@ impl Body {
         let is_taken = |at: &usize| *at < first || *at >= last || is_left(at - first);
         let args: Vec<Value> = (0..self.args.len()).filter(is_taken).map(|at| self.args[at]).collect();
         let numbers = left.map(|(_, number)| number.clone()).collect();
-        Body { numbers, program, args, ops, ..self.clone() }.renumbered()
+        // What is stored was asked of the body as it was: it holds values that a folded one has in its operations.
+        Body { numbers, program, args, ops, stores: Arc::default(), ..self.clone() }.renumbered()
     }
 
     /// It with values of its own alone, numbered in their order: what two bodies do is then the same where they are equal.

@@ -25,15 +25,22 @@ struct Use {
     store: u32,
     /// The last instruction of any kind.
     last: u32,
+    /// Valid rows and columns where it is written first.
+    size: Option<[Extent; 2]>,
+    /// Whether they are others, or may be, where it is written again or stored.
+    resized: bool,
 }
 
 /// The tiles that lie in an operand: such a tile has its shape and its elements, nothing else touches the operand, and
 /// * a load is all that writes the tile, or
-/// * a store is the last that reads it.
+/// * a store is the last that reads it, and as many rows and columns of it are valid there as where it is written: no other elements of the operand are touched.
 ///
 /// The transfer is not in a loop, nor in a branch but one that asks whether there are elements.
 pub(super) fn homes(program: &TileProgram, boxes: &Boxes) -> Vec<Home> {
     let mut uses: OrderedMap<BufferId, Use> = OrderedMap::new();
+    let (mut set, mut varying) = (OrderedSet::new(), OrderedSet::new());
+    changes(&program.body, false, &mut set, &mut varying);
+    let varies = |of: Extent| matches!(of, Extent::Value { local, .. } if varying.contains(&local));
     program.instructions(&mut |instruction| {
         let is_load = matches!(instruction.op, Op::Tile(TileOp::Load { .. }));
         let is_store = matches!(instruction.op, Op::Tile(TileOp::Store { .. }));
@@ -41,6 +48,10 @@ pub(super) fn homes(program: &TileProgram, boxes: &Boxes) -> Vec<Home> {
             let found = uses.entry(tile.buffer).or_default();
             found.writes += u32::from(used != TileUse::Read);
             found.last = instruction.id;
+            if used != TileUse::Read || is_store {
+                let size = [tile.rows, tile.cols];
+                found.resized |= *found.size.get_or_insert(size) != size || size.into_iter().any(varies);
+            }
             if is_load {
                 (found.loads, found.load) = (found.loads + 1, instruction.id);
             }
@@ -64,7 +75,7 @@ pub(super) fn homes(program: &TileProgram, boxes: &Boxes) -> Vec<Home> {
     let mut found = Vec::new();
     for (buffer, of) in &uses {
         let transfer = match of {
-            Use { stores: 1, store, last, .. } if store == last => *store,
+            Use { stores: 1, store, last, resized: false, .. } if store == last => *store,
             Use { loads: 1, writes: 1, load, .. } => *load,
             _ => continue,
         };
@@ -76,6 +87,19 @@ pub(super) fn homes(program: &TileProgram, boxes: &Boxes) -> Vec<Home> {
         }
     }
     found
+}
+
+/// Variables that get more than one value.
+fn changes(nodes: &[Node], repeated: bool, set: &mut OrderedSet<LocalId>, varying: &mut OrderedSet<LocalId>) {
+    for node in nodes {
+        if let Node::Set { local, .. } = node
+            && (!set.insert(*local) || repeated)
+        {
+            varying.insert(*local);
+        }
+        let repeated = repeated || matches!(node, Node::Loop(_));
+        node.blocks().for_each(|block| changes(block, repeated, set, varying));
+    }
 }
 
 /// Instructions that run once, or have no elements.

@@ -4,7 +4,7 @@
 //! 2. `boxes` finds which box of each tensor a program loads from and stores to: its [operands](Operand), the objects of fifos.
 //! 3. `control` writes loops, branches and variables, `scalars` expressions, `elements`, `reduce` and `moves` tile operations over `grids`, with the `writer`. Tiles that only pass from or to an operand
 //!    lie in it (`homes`), all others are memory of the core's own.
-//! 4. `unused` takes out what nothing uses.
+//! 4. `unused` takes out what nothing uses. `stored` tells which elements of an operand are stored whatever the data is.
 //!
 //! Arithmetic is that of [`TileOp`](wsp_ir::TileOp), one operation after the other in its order: real numbers in `f32`, rounded to the elements of a tile where they are stored, integers in
 //! their own type.
@@ -20,12 +20,15 @@ mod moves;
 mod random;
 mod reduce;
 mod scalars;
+mod stored;
 mod unused;
 mod writer;
 
 use crate::codes;
 use crate::mlir::{Attr, Block, Module, Op, Region, Type, Value};
 use boxes::Boxes;
+use std::sync::Arc;
+use stored::Stores;
 use writer::Writer;
 use wsp_core::{AxisId, DType, FuncId, ParamId, TensorId};
 use wsp_diag::{Diagnostic, Span};
@@ -127,6 +130,7 @@ pub struct Body {
     pub locals: Vec<Type>,
     /// Bytes of program, by the estimate of [`check`](crate::check()).
     pub program: u64,
+    stores: Arc<Stores>,
     module: Module,
     args: Vec<Value>,
     ops: Vec<Op>,
@@ -142,9 +146,10 @@ pub fn body(module: &Verified, kernel: FuncId, known: Known<'_>) -> Result<Body,
     let program = wsp_tile::legalise_filled(module, &function, known, &memories)?.program;
     let refused = |refusal: Refusal| vec![refusal.diagnostic()];
     let boxes = Boxes::of(module, known, &program).map_err(refused)?;
+    let stores = Stores::of(&program, &boxes);
     let mut writer = Writer::new(module, known, &program, boxes);
     writer.nodes(&program.body);
-    let body = writer.finish().map_err(refused)?;
+    let body = writer.finish(stores).map_err(refused)?;
     if body.program > crate::device::PROGRAM {
         let message = format!(
             "the program of `{}` is about {} bytes, and a core has {}",

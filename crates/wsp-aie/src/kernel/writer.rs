@@ -2,8 +2,10 @@
 
 use super::boxes::Boxes;
 use super::homes::{Home, homes};
+use super::stored::Stores;
 use super::{Body, Number, Reason, Refusal, type_of, unused};
 use crate::mlir::{Attr, Module, Op, Shaped, Type, Value};
+use std::sync::Arc;
 use wsp_core::{DType, LocalId};
 use wsp_diag::Span;
 use wsp_ir::Verified;
@@ -119,7 +121,7 @@ impl<'a> Writer<'a> {
     }
 
     /// The body, without what nothing uses.
-    pub(super) fn finish(mut self) -> Result<Body, Refusal> {
+    pub(super) fn finish(mut self, stores: Arc<Stores>) -> Result<Body, Refusal> {
         if let Some(refused) = self.refused {
             return Err(refused);
         }
@@ -145,6 +147,7 @@ impl<'a> Writer<'a> {
             numbers: numbers.iter().map(|(number, value)| (*number, self.text.ty(*value).clone())).collect(),
             locals: types(&self.locals),
             program,
+            stores,
             module: self.text,
             args,
             ops,

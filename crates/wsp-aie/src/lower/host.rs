@@ -76,9 +76,9 @@ fn groups(flows: &Flows, streams: &[usize], into: bool, most: usize) -> Vec<Vec<
 
 /// A transfer: where it begins, sizes and strides from the outermost, in elements.
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Transfer {
-    base: u64,
-    dims: Vec<(u64, u64)>,
+pub(super) struct Transfer {
+    pub(super) base: u64,
+    pub(super) dims: Vec<(u64, u64)>,
     /// The first task that needs it.
     first: usize,
 }
@@ -234,30 +234,47 @@ pub(crate) struct Fed<'a> {
     pub(crate) arrays: &'a OrderedMap<usize, Value>,
 }
 
-/// The operations of a sequence: each transfer before the first task that needs it, so that what is waited for needs nothing that comes later.
+/// The transfers of a launch as they are started, each with its fifo, by number, and its tensor: before the first task that needs it, so that what is waited for needs nothing that comes later.
 ///
 /// # Errors
 /// There are too many transfers.
-pub(crate) fn sequence(trace: &Trace, flows: &Flows, fed: &[Fed<'_>]) -> Result<Vec<Op>, Diagnostic> {
+pub(super) fn ordered(
+    trace: &Trace,
+    flows: &Flows,
+    ends: &[HostEnd],
+) -> Result<Vec<(usize, usize, Transfer)>, Diagnostic> {
     let mut all: Vec<(usize, bool, usize, (usize, Transfer))> = Vec::new();
-    for (at, of) in fed.iter().enumerate() {
-        let transfers = transfers(trace, flows, of.end);
+    for (at, end) in ends.iter().enumerate() {
+        let transfers = transfers(trace, flows, end);
         if transfers.len() + all.len() > TRANSFERS {
-            let tensor = flows.streams[of.end.streams[0]].tensor;
+            let tensor = flows.streams[end.streams[0]].tensor;
             return Err(refused(format!(
                 "the boxes of `{}` take more than {TRANSFERS} transfers",
                 trace.tensors[tensor].name
             ))
             .help("read and write them at equal distances"));
         }
-        all.extend(transfers.into_iter().map(|transfer| (transfer.1.first, !of.end.into, at, transfer)));
+        all.extend(transfers.into_iter().map(|transfer| (transfer.1.first, !end.into, at, transfer)));
     }
     all.sort_by_key(|(first, is_input, at, _)| (*first, *is_input, *at));
+    Ok(all.into_iter().map(|(_, _, at, (tensor, transfer))| (at, tensor, transfer)).collect())
+}
+
+/// The operations of a sequence.
+///
+/// # Errors
+/// There are too many transfers.
+pub(crate) fn sequence(
+    trace: &Trace,
+    flows: &Flows,
+    (ends, fed): (&[HostEnd], &[Fed<'_>]),
+) -> Result<Vec<Op>, Diagnostic> {
+    let all = ordered(trace, flows, ends)?;
     let mut ops: Vec<Op> = Vec::new();
     let most = TileKind::Shim.model().descriptors as i64;
     // By shim tile: descriptors in use, each with its fifo and the operation that has it.
     let mut used: OrderedMap<u32, Vec<(i64, usize, usize)>> = OrderedMap::new();
-    for (_, _, at, (tensor, transfer)) in all {
+    for (at, tensor, transfer) in all {
         let open = used.entry(fed[at].shim).or_default();
         if open.len() as i64 == most {
             let (_, of, op) = open.remove(0);
@@ -282,15 +299,19 @@ pub(crate) fn parameter(buffer: &str, index: i64, value: i64) -> Op {
         .attr("value", Attr::Int(value, Type::Int(32)))
 }
 
-fn wait(fifo: &str) -> Op {
+pub(super) fn wait(fifo: &str) -> Op {
     Op::new("aiex.npu.dma_wait").attr("symbol", Attr::Symbol(fifo.to_owned()))
 }
 
-fn memcpy(transfer: &Transfer, (of, array): (&Fed<'_>, Value), id: i64) -> Op {
+/// Which of the four sizes and strides of a transfer its dimensions are.
+pub(super) fn places(dims: &[(u64, u64)]) -> Vec<usize> {
+    let repeats = dims.len() > 1 && dims[0].1 == 0;
+    (0..dims.len()).map(|at| if repeats && at == 0 { 0 } else { 4 - dims.len() + at }).collect()
+}
+
+pub(super) fn memcpy(transfer: &Transfer, (of, array): (&Fed<'_>, Value), id: i64) -> Op {
     let (mut sizes, mut strides) = (vec![1; 4], vec![0; 4]);
-    let repeats = transfer.dims.len() > 1 && transfer.dims[0].1 == 0;
-    for (at, (size, stride)) in transfer.dims.iter().rev().enumerate() {
-        let at = if repeats && at + 1 == transfer.dims.len() { 0 } else { 3 - at };
+    for (at, (size, stride)) in places(&transfer.dims).into_iter().zip(&transfer.dims) {
         (sizes[at], strides[at]) = (*size as i64, *stride as i64);
     }
     let row = |row: Vec<i64>| Attr::Dense(Type::Int(64), row);

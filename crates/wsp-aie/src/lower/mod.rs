@@ -5,7 +5,7 @@
 //! 3. `flow`: boxes that pass between cores and the host become objects of fifos, all others buffers.
 //! 4. `program`: what a core runs, in all launches that a design is for; `lines`: as loops, with numbers that the host writes; `emit`: as operations.
 //! 5. `host`: fifos at the host, by way of memory tiles where shim tiles have too few channels, and the sequence of transfers.
-//! 6. `array`: tiles and ways of streams.
+//! 6. `array`: tiles and ways of streams. `range`: sequences of several lengths as one that takes the length.
 
 mod array;
 mod assign;
@@ -16,12 +16,14 @@ mod lines;
 mod order;
 mod processes;
 mod program;
+mod range;
 mod share;
 mod trace;
 mod values;
 
 pub use array::Placed;
 pub(crate) use processes::by_process;
+pub use range::Range;
 pub use trace::Listed;
 pub(crate) use values::{forms, values};
 
@@ -34,11 +36,12 @@ use emit::{Emitter, words_of};
 use flow::{End, Flows};
 use host::{Fed, HostEnd};
 use program::{Bodies, Program};
+use range::Listing;
 use trace::Trace;
 use wsp_backend::ArrayForm;
 use wsp_core::DType;
 use wsp_diag::{Diagnostic, Diagnostics};
-use wsp_ordered::OrderedMap;
+use wsp_ordered::{OrderedMap, OrderedSet};
 use wsp_plan::{LoweredPlan, ParamValue, PlanSource};
 
 /// The kernels of a plan that has a form on an array.
@@ -85,8 +88,6 @@ pub struct HostArray {
     pub read: bool,
     /// Whether it writes it.
     pub written: bool,
-    /// How many of the elements of one that is written no task writes, and the first of them.
-    pub unwritten: Option<(u64, Vec<u64>)>,
 }
 
 /// A launch that a design is for.
@@ -111,6 +112,8 @@ pub struct Launched {
     pub arrays: Vec<HostArray>,
     /// Tasks by kernel.
     pub tasks: Vec<(String, u64)>,
+    /// The lengths that it takes as its last argument, a number.
+    pub range: Option<Range>,
 }
 
 /// A program as a design.
@@ -122,6 +125,8 @@ pub struct Lowered {
     pub placed: Placed,
     /// Its sequences.
     pub launches: Vec<Launched>,
+    /// Lengths that are still to be listed, of a design for a range.
+    pub(crate) open: OrderedSet<i64>,
 }
 
 /// Launches of a program as one design for an array, with a sequence for each.
@@ -135,6 +140,28 @@ pub struct Lowered {
 pub fn lower(
     source: &PlanSource,
     launches: &[Launch],
+    within: (Device, u32),
+) -> Result<Lowered, Diagnostics> {
+    lowered(source, (launches, None), within)
+}
+
+/// Launches of a program with these lengths, in order, as one design with a sequence for all lengths of a range; lengths to be launched beside them before it is known to be right
+/// are [open](Lowered::open).
+///
+/// # Errors
+/// As [`lower`]; launches that differ in more than numbers that follow from the length.
+pub(crate) fn lower_range(
+    source: &PlanSource,
+    launches: &[Launch],
+    (range, lengths): (&Range, &[i64]),
+    within: (Device, u32),
+) -> Result<Lowered, Diagnostics> {
+    lowered(source, (launches, Some(Listing { range, lengths })), within)
+}
+
+fn lowered(
+    source: &PlanSource,
+    (launches, listing): (&[Launch], Option<Listing<'_>>),
     (device, steps): (Device, u32),
 ) -> Result<Lowered, Diagnostics> {
     let traces = launches
@@ -150,7 +177,7 @@ pub fn lower(
         let same = |ways: &Vec<Assigned>| ways.iter().find(|of| of.is_like(&way)).cloned();
         let Some(others) = all[1..].iter().map(same).collect::<Option<Vec<Assigned>>>() else { continue };
         let assigned = std::iter::once(way.clone()).chain(others);
-        let made = Draft::new(launches, traces.iter().zip(assigned).collect(), &device);
+        let made = Draft::new((launches, listing), traces.iter().zip(assigned).collect(), &device);
         // A placement takes up to a second; what is counted takes no time.
         tried += usize::from(made.is_ok());
         match made.and_then(|draft| draft.in_memory((device, steps))) {
@@ -181,6 +208,7 @@ struct Part<'a> {
 /// Tasks on cores, and what flows.
 struct Draft<'a> {
     launches: &'a [Launch],
+    listing: Option<Listing<'a>>,
     parts: Vec<Part<'a>>,
     programs: Vec<Program>,
     bodies: Bodies,
@@ -189,7 +217,7 @@ struct Draft<'a> {
 
 impl<'a> Draft<'a> {
     fn new(
-        launches: &'a [Launch],
+        (launches, listing): (&'a [Launch], Option<Listing<'a>>),
         given: Vec<(&'a Trace, Assigned)>,
         device: &Device,
     ) -> Result<Draft<'a>, Diagnostic> {
@@ -211,7 +239,7 @@ impl<'a> Draft<'a> {
         for core in 0..parts[0].assigned.names.len() {
             programs.push(Program::new(&parts, (core, &mut bodies))?);
         }
-        Ok(Draft { launches, parts, programs, bodies, ends })
+        Ok(Draft { launches, listing, parts, programs, bodies, ends })
     }
 
     /// A design, where tiles have too little memory with fifos that are only as deep as they must be.
@@ -237,11 +265,20 @@ impl<'a> Draft<'a> {
             emitter.core(program, placed.cores[core], &assigned.names[core]);
         }
         let mut launches = Vec::new();
-        for at in 0..self.parts.len() {
-            launches.push(self.sequence(at, (&placed, &fifos), &mut design)?);
+        let mut open = OrderedSet::new();
+        match self.listing {
+            Some(listing) => {
+                let (launched, more) = self.ranged(listing, (&placed, &fifos), &mut design)?;
+                (launches, open) = (vec![launched], more);
+            }
+            None => {
+                for at in 0..self.parts.len() {
+                    launches.push(self.sequence(at, (&placed, &fifos), &mut design)?);
+                }
+            }
         }
         array::route(&design)?;
-        Ok(Lowered { design, placed, launches })
+        Ok(Lowered { design, placed, launches, open })
     }
 
     /// Adds the sequence of a launch.
@@ -257,27 +294,46 @@ impl<'a> Draft<'a> {
             of => format!("{name}_{}", word(of)),
         };
         let (values, arrays) = self.arrays(&self.parts[at], &suffix, design);
-        let fed: Vec<Fed<'_>> = self
-            .ends
-            .iter()
-            .zip(&fifos.at_host)
-            .zip(&placed.hosts)
-            .map(|((end, name), tile)| Fed { end, name, shim: tile.col, arrays: &values })
-            .collect();
+        let fed = self.fed((placed, fifos), &values);
         let mut body = Vec::new();
         for (program, name) in self.programs.iter().zip(&assigned.names) {
             let words = program.words(at).zip(0..);
             body.extend(words.map(|(value, index)| host::parameter(&words_of(name), index, value)));
         }
-        body.extend(host::sequence(trace, flows, &fed)?);
+        body.extend(host::sequence(trace, flows, (&self.ends, &fed))?);
         let args = values.iter().map(|(_, value)| *value).collect();
         let name = suffix("sequence");
         design.sequences.push(Sequence { name: name.clone(), args, body, span: Default::default() });
-        let mut tasks: OrderedMap<String, u64> = OrderedMap::new();
-        for task in &trace.tasks {
-            *tasks.entry(trace.bodies[&task.func].name.clone()).or_default() += 1;
-        }
-        Ok(Launched { sequence: name, arrays, tasks: tasks.into_iter().collect() })
+        Ok(Launched { sequence: name, arrays, tasks: tasks(trace), range: None })
+    }
+
+    fn fed<'f>(
+        &'f self,
+        (placed, fifos): (&Placed, &'f FifoNames),
+        arrays: &'f OrderedMap<usize, Value>,
+    ) -> Vec<Fed<'f>> {
+        let ends = self.ends.iter().zip(&fifos.at_host).zip(&placed.hosts);
+        ends.map(|((end, name), tile)| Fed { end, name, shim: tile.col, arrays }).collect()
+    }
+
+    /// Adds the sequence for a range of lengths; lengths that have to be listed too.
+    fn ranged(
+        &self,
+        listing: Listing<'_>,
+        (placed, fifos): (&Placed, &FifoNames),
+        design: &mut Design,
+    ) -> Result<(Launched, OrderedSet<i64>), Diagnostic> {
+        let (values, arrays) = self.arrays(&self.parts[0], &str::to_owned, design);
+        let fed = self.fed((placed, fifos), &values);
+        let of_core = |(program, name): (&Program, &String)| (words_of(name), program.common.words.clone());
+        let words: Vec<_> = self.programs.iter().zip(&self.parts[0].assigned.names).map(of_core).collect();
+        let (body, length, open) =
+            listing.sequence(&self.parts, (&self.ends, &fed), &words, &mut design.module)?;
+        let args = values.iter().map(|(_, value)| *value).chain([length]).collect();
+        let name = "sequence".to_owned();
+        design.sequences.push(Sequence { name: name.clone(), args, body, span: Default::default() });
+        let range = Some(listing.range.clone());
+        Ok((Launched { sequence: name, arrays, tasks: tasks(self.parts[0].trace), range }, open))
     }
 
     /// The arrays of the sequence of a launch, by tensor.
@@ -306,7 +362,6 @@ impl<'a> Draft<'a> {
                 shape: of.dims.clone(),
                 read,
                 written,
-                unwritten: if written { unwritten(trace, tensor) } else { None },
             });
         }
         (values, arrays)
@@ -381,6 +436,15 @@ impl<'a> Draft<'a> {
     }
 }
 
+/// Tasks of a launch by kernel.
+fn tasks(trace: &Trace) -> Vec<(String, u64)> {
+    let mut tasks: OrderedMap<String, u64> = OrderedMap::new();
+    for task in &trace.tasks {
+        *tasks.entry(trace.bodies[&task.func].name.clone()).or_default() += 1;
+    }
+    tasks.into_iter().collect()
+}
+
 impl Part<'_> {
     /// Makes the first launch of a design fit this one too: what flows has the same form, and fifos are as deep as either needs.
     fn joins(&self, first: &mut Part<'_>, same_ends: bool, name: &str) -> Result<(), Diagnostic> {
@@ -403,19 +467,6 @@ impl Part<'_> {
         }
         Ok(())
     }
-}
-
-/// Elements of a tensor that no task writes, and the first of them.
-fn unwritten(trace: &Trace, tensor: usize) -> Option<(u64, Vec<u64>)> {
-    let dims = &trace.tensors[tensor].dims;
-    let mut is_written = vec![false; dims.iter().product::<u64>() as usize];
-    let writes = trace.tasks.iter().flat_map(|task| &task.touches);
-    for touch in writes.filter(|touch| touch.tensor == tensor && touch.write) {
-        touch.region.each(dims, &mut |at| is_written[at as usize] = true);
-    }
-    let first = is_written.iter().position(|written| !written)?;
-    let count = is_written.iter().filter(|written| !**written).count() as u64;
-    Some((count, wsp_backend::unravel(first as u64, dims)))
 }
 
 /// What fifos are called.

@@ -43,6 +43,8 @@ pub(crate) struct Trace {
     written: OrderedSet<usize>,
     /// Bodies of kernels.
     pub(crate) bodies: OrderedMap<FuncId, Body>,
+    /// By kernel and the words that decide it: which operands are stored as a whole.
+    whole: OrderedMap<(FuncId, Vec<u32>), Vec<bool>>,
     /// Tasks in elaboration order.
     pub(crate) tasks: Vec<Task>,
     /// Processes of the pipeline, where there is one.
@@ -100,18 +102,6 @@ impl Piece {
         lows.zip(highs).map(|(low, high)| high.saturating_sub(low)).product()
     }
 
-    /// Calls `f` with the number of each element in an array of these extents.
-    pub(crate) fn each(&self, dims: &[u64], f: &mut dyn FnMut(u64)) {
-        for at in 0..self.elements() {
-            let (mut rest, mut number, mut stride) = (at, 0, 1);
-            for ((lo, len), dim) in self.lo.iter().zip(&self.len).zip(dims).rev() {
-                number += (lo + rest % len) * stride;
-                (rest, stride) = (rest / len, stride * dim);
-            }
-            f(number);
-        }
-    }
-
     /// Two boxes that are neither the same nor apart.
     pub(crate) fn crosses(&self, other: &Piece) -> bool {
         self != other && self.shared(other) > 0
@@ -160,7 +150,8 @@ impl Trace {
         let tensors = tensors(&module, plan, &params, &elems, arrays)?;
         let processes = workload.map_or_else(Vec::new, |plan| processes(&plan.module));
         let stages = workload.map(|plan| stages(&plan.module, &processes)).transpose()?.unwrap_or_default();
-        let (written, bodies, tasks) = (OrderedSet::new(), OrderedMap::new(), Vec::new());
+        let (written, bodies, whole, tasks) =
+            (OrderedSet::new(), OrderedMap::new(), OrderedMap::new(), Vec::new());
         let mut trace = Trace {
             module,
             params,
@@ -168,6 +159,7 @@ impl Trace {
             tensors,
             written,
             bodies,
+            whole,
             tasks,
             processes,
             workers: None,
@@ -269,8 +261,9 @@ impl Trace {
     /// What a task touches, by the operands of its kernel's body.
     fn touches(&mut self, task: &Task, accesses: &[(usize, bool, Piece)]) -> Result<Vec<Touch>, Diagnostics> {
         let operands = self.body(task.func)?.operands.clone();
+        let whole = self.whole(task);
         let mut touches = Vec::new();
-        for operand in &operands {
+        for (operand, whole) in operands.iter().zip(whole) {
             let tensor = operand.tensor.index();
             let of = &self.tensors[tensor];
             let origin = operand.origin.iter().map(|at| self.eval(at, task));
@@ -290,7 +283,7 @@ impl Trace {
             };
             let write = operand.writes && all(true).any(|shared| shared > 0);
             // What a task leaves of a box that it writes stays as it was.
-            let is_part = write && all(true).sum::<u64>() < region.elements();
+            let is_part = write && !whole;
             let reads = all(false).any(|shared| shared > 0) || !self.written.contains(&tensor);
             let read = operand.reads && reads || is_part;
             let beyond =
@@ -309,6 +302,19 @@ impl Trace {
             touches.push(Touch { tensor, read, write, region });
         }
         Ok(touches)
+    }
+
+    /// Of each operand, whether a task stores all of its box, whatever data it finds.
+    fn whole(&mut self, task: &Task) -> Vec<bool> {
+        let body = &self.bodies[&task.func];
+        let words = body.deciding().map(|at| task.words.get(at as usize).copied().unwrap_or(0)).collect();
+        let key = (task.func, words);
+        if let Some(known) = self.whole.get(&key) {
+            return known.clone();
+        }
+        let whole = body.stores_all(&self.module, &|number| self.number(number, task));
+        self.whole.insert(key, whole.clone());
+        whole
     }
 
     /// A place in a tensor, of a task.

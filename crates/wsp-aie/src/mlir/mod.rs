@@ -19,3 +19,4 @@ pub use parse::parse;
 pub use print::{Form, print};
 pub use table::Version;
 pub use tree::{Attr, Block, Dim, MAX_DEPTH, Module, Op, Region, Shaped, Type, Value, ValueInfo};
+pub(crate) use types::text as text_of;

@@ -3,7 +3,7 @@
 use super::net::{Net, StreamEnd, Task};
 use super::{Failure, arith, not_run};
 use crate::codes;
-use crate::design::{Buffer, Design, Length, Move, Parameter, Step};
+use crate::design::{Buffer, Design, Length, Move, Parameter, Repeat, Step};
 use crate::device::{Direction, QUEUE, Tile};
 use crate::mlir::{Attr, Op, Value};
 use wsp_diag::{Diagnostic, Span};
@@ -18,6 +18,8 @@ pub(super) struct Running {
     pub(super) arrays: OrderedMap<Value, (usize, u64)>,
     pub(super) numbers: OrderedMap<Value, i64>,
     tasks: OrderedMap<Value, (Move, Vec<usize>)>,
+    /// Rounds of loops so far.
+    rounds: u64,
     /// Whether each transfer that was started is done.
     done: Vec<bool>,
 }
@@ -32,6 +34,8 @@ pub(super) enum HostWait {
 }
 
 const MOST_BYTES: u64 = 1 << 36;
+/// Most rounds of the loops of a launch.
+const MOST_ROUNDS: u64 = 1 << 20;
 
 fn fault<T>(message: String, span: Span) -> Result<T, Failure> {
     Err(Failure::Fault(Diagnostic::error(codes::TRANSFER, message).at(span, "")))
@@ -105,11 +109,16 @@ impl Running {
     /// Whether a step that is left starts a transfer of a stream's end.
     pub(super) fn will_start(&self, design: &Design, net: &Net, at: (usize, usize)) -> bool {
         let is = |transfer: &Move| of_move(design, transfer).and_then(|of| host_end(net, of)) == Some(at);
-        self.steps[self.at..].iter().any(|step| match step {
-            Step::Move(transfer) => is(transfer),
-            Step::Start(task, _) => self.tasks.get(task).is_some_and(|(task, _)| is(task)),
-            _ => false,
-        })
+        let mut found = false;
+        let mut see = |step: &Step| {
+            found |= match step {
+                Step::Move(transfer) => is(transfer),
+                Step::Start(task, _) => self.tasks.get(task).is_some_and(|(task, _)| is(task)),
+                _ => false,
+            };
+        };
+        self.steps[self.at..].iter().for_each(|step| step.walk(&mut see));
+        found
     }
 
     /// Transfers that ended.
@@ -130,6 +139,10 @@ impl Running {
     ) -> Result<bool, Failure> {
         let before = self.at;
         while let Some(step) = self.steps.get(self.at).cloned() {
+            if let Step::Loop(of) = step {
+                self.round(*of)?;
+                continue;
+            }
             if let Step::Parameter(word) = &step {
                 self.write(design, word, memory)?;
             } else if !self.step(design, net, &step)? {
@@ -180,8 +193,33 @@ impl Running {
                 self.compute(op)?;
                 Ok(true)
             }
-            Step::Parameter(_) => Ok(true),
+            Step::Parameter(_) | Step::Loop(_) => Ok(true),
         }
+    }
+
+    /// Puts the next round of a loop, and what is left of the loop, in its place.
+    fn round(&mut self, mut of: Repeat) -> Result<(), Failure> {
+        let mut bounds = [0; 3];
+        for (bound, length) in bounds.iter_mut().zip(of.bounds) {
+            *bound = self.length(length, of.span)?;
+        }
+        let [at, end, step] = bounds;
+        // What is done is not kept: a loop may have any number of rounds.
+        self.steps.drain(..self.at);
+        self.at = 0;
+        if at >= end {
+            self.steps.remove(0);
+            return Ok(());
+        }
+        self.rounds += 1;
+        if self.rounds > MOST_ROUNDS {
+            return fault(format!("loops of a sequence with more than {MOST_ROUNDS} rounds"), of.span);
+        }
+        self.numbers.insert(of.round, at);
+        of.bounds = [Length::Fixed(at.saturating_add(step)), Length::Fixed(end), Length::Fixed(step)];
+        let body = of.body.clone();
+        self.steps.splice(..1, body.into_iter().chain([Step::Loop(Box::new(of))]));
+        Ok(())
     }
 
     /// Writes a word of a buffer, which has no bytes where a run goes without data.

@@ -127,13 +127,11 @@ fn goes(module: &Module) -> bool {
 }
 
 /// Reads edited texts; what is read is printed and read again, and some of it is run.
-fn edited(count: usize, seed: u64) -> (usize, usize) {
+pub(crate) fn edited(count: usize, seed: u64, texts: &dyn Fn(usize) -> String) -> (usize, usize) {
     let mut dice = Dice(seed);
     let (mut taken, mut ran) = (0, 0);
     for i in 0..count {
-        // The one with all operations is the longest, and takes its turn less often.
-        let (_, text) = if i % 8 == 0 { DESIGNS[1] } else { DESIGNS[[0, 2, 3, 0][i % 4]] };
-        let Some(text) = edit(text, &mut dice) else { continue };
+        let Some(text) = edit(&texts(i), &mut dice) else { continue };
         let Ok(module) = parse(FileId(0), &text) else { continue };
         taken += 1;
         if taken % 4 == 0 {
@@ -150,7 +148,9 @@ fn edited(count: usize, seed: u64) -> (usize, usize) {
 #[expect(clippy::disallowed_methods, reason = "how many cases there are is read from the environment")]
 fn edited_texts_are_taken_or_refused() {
     let count = std::env::var("WSP_CASES").ok().and_then(|count| count.parse().ok()).unwrap_or(20_000);
-    let (taken, ran) = edited(count, 0x5eed);
+    // The one with all operations is the longest, and takes its turn less often.
+    let of = |i: usize| if i.is_multiple_of(8) { DESIGNS[1] } else { DESIGNS[[0, 2, 3, 0][i % 4]] };
+    let (taken, ran) = edited(count, 0x5eed, &|i| of(i).1.to_owned());
     println!("{count} texts, {taken} read, {ran} run to the end");
     assert!(taken > count / 50 && ran > count / 400, "{taken} of {count} were read, {ran} ran");
 }

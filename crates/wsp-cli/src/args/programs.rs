@@ -7,7 +7,7 @@ use super::values::{
 use super::{DataArgs, LaunchArgs};
 use clap::Args;
 use std::path::PathBuf;
-use wsp_backend::Expand;
+use wsp_backend::{Expand, Lengths};
 use wsp_plan::Target;
 
 /// `wsp check`.
@@ -185,9 +185,9 @@ pub(crate) struct EmitArgs {
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     pub(crate) set: Vec<Setting>,
 
-    /// Of designs for arrays: one design for launches in which a parameter or an extent has these values
+    /// Of designs for arrays: one design for launches in which a parameter or an extent has these values, with a sequence for each; of a range, NAME=1..=8191, with one sequence that takes the value
     #[arg(long, value_name = "NAME=VALUE,…", value_parser = lengths)]
-    pub(crate) lengths: Option<(String, Vec<i64>)>,
+    pub(crate) lengths: Option<(String, Lengths)>,
 
     /// Of packages: use this schedule instead of those the source applies
     #[arg(long, value_name = "NAME")]

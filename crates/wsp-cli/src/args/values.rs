@@ -3,7 +3,7 @@
 use clap::builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
-use wsp_backend::KvLayout;
+use wsp_backend::{KvLayout, Lengths};
 use wsp_core::limits::MAX_DEVICE_CORES;
 use wsp_diag::Diagnostic;
 use wsp_kernel::{Engine, Level, Mode};
@@ -107,15 +107,24 @@ pub fn engine(text: &str) -> Result<Engine, String> {
     }
 }
 
-/// `NAME=VALUE,…`: the values that a length has in the launches of a design.
-pub(super) fn lengths(text: &str) -> Result<(String, Vec<i64>), String> {
-    let how = || "write NAME=VALUE,…, as in `--lengths tokens=1,200,8191`".to_owned();
+/// `NAME=VALUE,…` or `NAME=FIRST..=LAST`: the values that a length has in the launches of a design.
+pub(super) fn lengths(text: &str) -> Result<(String, Lengths), String> {
+    let how = || {
+        "write NAME=VALUE,… or NAME=FIRST..=LAST, as in `--lengths tokens=1,200,8191` and `--lengths tokens=1..=8191`".to_owned()
+    };
     let (name, values) = text.split_once('=').filter(|(name, _)| !name.trim().is_empty()).ok_or_else(how)?;
+    if let Some((first, last)) = values.split_once("..=") {
+        let [Ok(first), Ok(last)] = [first, last].map(|end| end.trim().parse()) else { return Err(how()) };
+        return match first < last {
+            true => Ok((name.trim().to_owned(), Lengths::Range(first, last))),
+            false => Err(format!("{first}..={last} has not two values")),
+        };
+    }
     let values: Option<Vec<i64>> = values.split(',').map(|value| value.trim().parse().ok()).collect();
     let values = values.ok_or_else(how)?;
     match values.iter().enumerate().find(|(at, value)| values[..*at].contains(value)) {
         Some((_, value)) => Err(format!("{value} is there twice")),
-        None => Ok((name.trim().to_owned(), values)),
+        None => Ok((name.trim().to_owned(), Lengths::Each(values))),
     }
 }
 
@@ -376,8 +385,19 @@ mod tests {
 
     #[test]
     fn lengths_are_numbers_of_one_name() {
-        assert_eq!(lengths("tokens=1, 200"), Ok(("tokens".to_owned(), vec![1, 200])));
-        for text in ["tokens", "=1", "tokens=", "tokens=1,,2", "tokens=x", "tokens=3,3"] {
+        assert_eq!(lengths("tokens=1, 200"), Ok(("tokens".to_owned(), Lengths::Each(vec![1, 200]))));
+        assert_eq!(lengths("tokens=1..=200"), Ok(("tokens".to_owned(), Lengths::Range(1, 200))));
+        for text in [
+            "tokens=1..9",
+            "tokens=1..=",
+            "tokens=5..=5",
+            "tokens",
+            "=1",
+            "tokens=",
+            "tokens=1,,2",
+            "tokens=x",
+            "tokens=3,3",
+        ] {
             assert!(lengths(text).is_err(), "{text}");
         }
     }

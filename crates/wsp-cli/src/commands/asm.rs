@@ -23,7 +23,7 @@ pub(super) fn asm(session: &mut Session, args: &AsmArgs) -> Result<Outcome, Vec<
     if kind.is_unit() {
         return unit::asm(session, args, kind);
     }
-    if matches!(kind, Kind::Program | Kind::Arrays | Kind::Pending) {
+    if matches!(kind, Kind::Program | Kind::Design | Kind::Arrays | Kind::Pending) {
         let takes = "texts of task graphs (`.tg`) and of programs that generate tasks, and workloads";
         return Err(vec![wrong_kind(&args.file, kind, takes)]);
     }

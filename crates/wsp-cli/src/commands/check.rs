@@ -2,17 +2,18 @@
 
 use super::kind::{ALL_THAT_RUN, Kind, wrong_kind};
 use super::workload::{Checked, LAYOUTS, layouts_undecided};
-use super::{Outcome, Session, Warnings, data, empty, kernels, options, unit, workload};
-use crate::args::CheckArgs;
+use super::{Outcome, Session, Warnings, data, design, empty, kernels, named, options, unit, workload};
+use crate::args::{CheckArgs, Setting};
 use crate::engine::{self, Loaded, Options};
 use pto_wsp::registry;
 use std::path::Path;
 use std::sync::Arc;
+use wsp_backend::{Args, CheckedLaunch};
 use wsp_check::reference;
 use wsp_diag::{Diagnostic, Label, Severity};
 use wsp_ir::Module;
-use wsp_plan::Target;
 use wsp_plan::target::CPU_SIM;
+use wsp_plan::{CompileOptions, PlanSource, Target};
 
 /// Compiles programs and prints what is wrong with them.
 pub(super) fn check(session: &mut Session, args: &CheckArgs) -> Result<Outcome, Vec<Diagnostic>> {
@@ -44,6 +45,7 @@ pub(super) fn check(session: &mut Session, args: &CheckArgs) -> Result<Outcome, 
             Kind::UnitText | Kind::UnitBytes => {
                 unit::check(session, path, kind, args, &mut idle).map(|()| Checked::default())
             }
+            Kind::Design => design::check(session, path, args),
             Kind::Unknown if path.is_file() => Err(vec![wrong_kind(path, kind, ALL_THAT_RUN)]),
             Kind::Program | Kind::Unknown => program(session, path, args).map(|()| Checked::default()),
             Kind::Arrays | Kind::Pending => Err(vec![wrong_kind(path, kind, ALL_THAT_RUN)]),
@@ -103,7 +105,28 @@ fn program(session: &mut Session, path: &Path, args: &CheckArgs) -> Result<(), V
     faults.extend(of_kernels.filter(|fault| {
         fault.primary.as_ref().is_none_or(|at| !said.iter().any(|label| label.span == at.span))
     }));
+    if faults.is_empty() && of_plan.entry.is_some() && registry().emits_one_launch(target) {
+        faults = launched(session, path, (&of_plan, target), &args.set)?;
+    }
     if faults.is_empty() { Ok(()) } else { Err(faults) }
+}
+
+/// Looks at the launch of a program as far as values tell it; prints what becomes of it.
+fn launched(
+    session: &Session,
+    path: &Path,
+    (module, target): (&Module, &'static Target),
+    set: &[Setting],
+) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
+    let options = CompileOptions { target, ..CompileOptions::default() };
+    let plan = PlanSource::from(wsp_plan::lower(module, &options)?);
+    let values = named(set, "is for programs that run").map_err(|fault| vec![fault])?;
+    let CheckedLaunch { lines, found } = registry().check_launch(&plan, &Args { values, ..Args::default() });
+    let (faults, others): (Vec<Diagnostic>, Vec<Diagnostic>) =
+        found.into_iter().partition(Diagnostic::is_error);
+    session.warn(&others);
+    lines.iter().for_each(|line| session.terminal.print(&format!("{}: {line}\n", path.display())));
+    Ok(faults)
 }
 
 /// What is wrong with a program and with its defaults, and what the target that is asked for cannot do of its plan.

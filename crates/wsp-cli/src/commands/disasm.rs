@@ -16,7 +16,7 @@ pub(super) fn disasm(session: &mut Session, args: &DisasmArgs) -> Result<Outcome
     if kind.is_unit() {
         return unit::disasm(session, args, kind);
     }
-    if matches!(kind, Kind::Program | Kind::Arrays | Kind::Pending) {
+    if matches!(kind, Kind::Program | Kind::Design | Kind::Arrays | Kind::Pending) {
         let takes = "task graphs (`.ptog`), programs that generate tasks (`.ptow`), and workloads";
         return Err(vec![wrong_kind(&args.file, kind, takes)]);
     }

@@ -133,6 +133,15 @@ fn refuse_of_others(args: &EmitArgs) -> Result<(), Vec<Diagnostic>> {
         ("--kernel", args.kernel.is_some()),
     ];
     refuse(&given, "is not for packages").map_err(|fault| vec![fault])?;
+    if registry().emits_one_launch(args.target) {
+        let why = format!(
+            "has no meaning on target `{}`: a design is one file, with the tasks of its launches",
+            args.target.name
+        );
+        let part = !matches!(args.stage, None | Some(EmitStage::Package));
+        refuse(&[("--stage", part), ("--expand", args.expand.is_some())], &why)
+            .map_err(|fault| vec![fault])?;
+    }
     let set = args.set.iter().map(Setting::name);
     let twice = args.lengths.as_ref().filter(|(name, _)| set.clone().any(|known| known == name));
     match twice {

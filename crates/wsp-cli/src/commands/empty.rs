@@ -41,6 +41,7 @@ pub(super) fn empty(path: &Path, kind: Kind, why: &str) -> Diagnostic {
         Kind::UnitBytes => format!("make it of its text: `wsp asm FILE.tg -o {name}`"),
         Kind::GeneratorBytes => format!("make it of its text: `wsp asm FILE.ptows -o {name}`"),
         Kind::Pending => format!("write it with `wsp graph FILE --emit pending -o {name}`"),
+        Kind::Design => "write `aie.device(npu2) { … }`; docs/reference/aie.md has what is read".to_owned(),
         Kind::Arrays => kind.uses(&name.to_string()),
         Kind::Unknown => kind.uses(""),
     };

@@ -11,8 +11,10 @@ use wsp_ir::Module;
 /// First word of a task graph in bytes.
 const PTOG_MAGIC: u32 = 0x5054_4F47;
 
+/// What has tasks.
+pub(super) const WITH_TASKS: &str = "`.pto` programs, workloads and task graphs";
 /// What `wsp run` and `wsp check` take.
-pub(super) const ALL_THAT_RUN: &str = "`.pto` programs, workloads and task graphs";
+pub(super) const ALL_THAT_RUN: &str = "`.pto` programs, workloads, task graphs and designs";
 
 /// What a file holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,6 +33,8 @@ pub(super) enum Kind {
     GeneratorBytes,
     /// Records of pending tasks.
     Pending,
+    /// A design for an array.
+    Design,
     /// Arrays.
     Arrays,
     /// Something else.
@@ -67,6 +71,7 @@ impl Kind {
             Some("ptows") => Kind::GeneratorText,
             Some("ptow") => Kind::GeneratorBytes,
             Some("pending") => Kind::Pending,
+            Some("mlir") => Kind::Design,
             Some("npy" | "npz") => Kind::Arrays,
             _ => Kind::Unknown,
         }
@@ -97,6 +102,7 @@ impl Kind {
             Kind::GeneratorText => "the text of a program that generates tasks",
             Kind::GeneratorBytes => "a program that generates tasks",
             Kind::Pending => "a list of records of tasks",
+            Kind::Design => "a design of an array",
             Kind::Arrays => "a file of arrays",
             Kind::Unknown => "a file of an unknown kind",
         }
@@ -112,9 +118,10 @@ impl Kind {
             Kind::GeneratorText => format!("`wsp run {name}` runs it, `wsp asm {name}` makes bytes of it"),
             Kind::GeneratorBytes => format!("`wsp run {name}` runs it, `wsp disasm {name}` prints its text"),
             Kind::Pending => format!("`wsp graph {name}` lists its tasks"),
+            Kind::Design => format!("`wsp check {name}` looks at it, `wsp run {name} --inputs FILE.npz` runs it"),
             Kind::Arrays => "arrays go in with `--inputs FILE.npz` or `--input NAME=FILE.npy`".to_owned(),
             Kind::Unknown => {
-                "the names of programs end in `.pto`, of workloads in `.wsp`, of task graphs in `.tg` (text) or `.ptog` (bytes), of programs that generate tasks in `.ptows` (text) or `.ptow` (bytes)"
+                "the names of programs end in `.pto`, of workloads in `.wsp`, of task graphs in `.tg` (text) or `.ptog` (bytes), of programs that generate tasks in `.ptows` (text) or `.ptow` (bytes), of designs in `.mlir`"
                     .to_owned()
             }
         }
@@ -199,6 +206,7 @@ mod tests {
             ("a.ptow", "wsp disasm a.ptow"),
             ("a.ptows", "wsp asm a.ptows"),
             ("a.pending", "wsp graph a.pending"),
+            ("a.mlir", "wsp run a.mlir"),
             ("a.npz", "--inputs"),
             ("a", "`.tg`"),
         ] {

@@ -5,6 +5,7 @@ mod cached;
 mod check;
 mod comparison;
 mod data;
+mod design;
 mod disasm;
 mod doctor;
 mod emit;

@@ -1,6 +1,7 @@
 //! Options that say nothing about what a command was given: none of them is accepted and passed over.
 
-use pto_wsp::codes;
+use crate::args::RunArgs;
+use pto_wsp::{codes, registry};
 use wsp_diag::Diagnostic;
 
 /// What takes the options of task graphs.
@@ -18,6 +19,29 @@ pub fn refuse(options: &[(&str, bool)], why: &str) -> Result<(), Diagnostic> {
     let Some(first) = given.first() else { return Ok(()) };
     Err(Diagnostic::error(codes::OPTION_OF_OTHERS, format!("{first} {why}"))
         .help(format!("leave out {}", given.join(", "))))
+}
+
+/// Refuses options of a run of which an array has no part: its design is interpreted on one thread, and no machine code is made.
+///
+/// # Errors
+/// For those that are given.
+pub(super) fn refuse_on_arrays(args: &RunArgs) -> Result<(), Diagnostic> {
+    let Some(target) = args.target.filter(|target| registry().emits_one_launch(target)) else {
+        return Ok(());
+    };
+    let given = [
+        ("--isa", args.launch.isa.is_some()),
+        ("--engine", args.launch.engine.is_some()),
+        ("--threads", args.threads.is_some()),
+        ("--aicpus", args.aicpus.is_some()),
+        ("--expand", args.expand.is_some()),
+        ("--cache", args.cache.is_some()),
+    ];
+    let why = format!(
+        "has no meaning on target `{}`: designs of arrays are interpreted, on one thread",
+        target.name
+    );
+    refuse(&given, &why).map_err(|fault| fault.help("or run the program on `cpu_sim`"))
 }
 
 /// An option that is of no use; `why` goes on from its name.

@@ -6,7 +6,7 @@ use super::kind::{ALL_THAT_RUN, Kind, wrong_kind};
 use super::outputs::{Outputs, check_allowed};
 use super::sequential::{against, compare_close};
 use super::verdict::Ended;
-use super::{Outcome, Session, Warnings, cached, data, launch_options, unit, workload};
+use super::{Outcome, Session, Warnings, cached, data, design, launch_options, unit, workload};
 use super::{options, replay};
 use crate::args::{DataArgs, RunArgs};
 use crate::engine::{self, Executable, Loaded, Options, RunOutcome};
@@ -31,9 +31,11 @@ pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<
     if let Some(file) = &args.reference {
         read_source(file).map_err(|fault| vec![fault])?;
     }
+    options::refuse_on_arrays(args).map_err(|fault| vec![fault])?;
     let kind = Kind::of(&args.file);
     let outcome = match kind {
         Kind::UnitText | Kind::UnitBytes => unit::run(session, args, kind)?,
+        Kind::Design => design::run(session, args)?,
         Kind::Arrays | Kind::Pending => {
             refuse_unit_options(args)?;
             return Err(vec![wrong_kind(&args.file, kind, ALL_THAT_RUN)]);

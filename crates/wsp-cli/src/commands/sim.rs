@@ -1,6 +1,6 @@
 //! `wsp sim`: a program in virtual time, on the units of a machine model.
 
-use super::kind::{ALL_THAT_RUN, Kind, wrong_kind};
+use super::kind::{Kind, WITH_TASKS, wrong_kind};
 use super::outputs::{Outputs, Written};
 use super::workload::{ArraysFor, Given, SIMULATED_TASK_BYTES, check_graph_memory, planned, read_arrays};
 use super::{Outcome, Session, data, fit, launch_options, options, unit, workload};
@@ -37,7 +37,7 @@ pub(super) fn sim(session: &mut Session, args: &SimArgs) -> Result<Outcome, Vec<
             let (outcome, key, sources, outputs) = unit::sim(session, args, kind, &machine)?;
             tell(session, outputs, &outcome, &outcome.timeline(&args.file, key), sources, &machine)
         }
-        kind => Err(vec![wrong_kind(&args.file, kind, ALL_THAT_RUN)]),
+        kind => Err(vec![wrong_kind(&args.file, kind, WITH_TASKS)]),
     }
 }
 

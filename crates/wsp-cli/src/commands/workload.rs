@@ -12,15 +12,16 @@ pub(super) use dry::{LAYOUTS, layouts_undecided};
 pub(super) use run::{SIMULATED_TASK_BYTES, planned, run, steals};
 pub(super) use source::Source;
 
-use super::Session;
 use super::kind::Kind;
+use super::{Session, named};
 use crate::args::Setting;
 use crate::engine::Purpose;
 use crate::files::{read_program, read_source};
 use pto_wsp::cache::{PlanCache, PlanKey};
-use pto_wsp::codes;
 use pto_wsp::shared::only_used;
+use pto_wsp::{codes, registry};
 use std::path::{Path, PathBuf};
+use wsp_backend::{Args, CheckedLaunch};
 use wsp_check::check_memory;
 use wsp_core::limits;
 use wsp_core::words::counted;
@@ -156,9 +157,15 @@ pub(super) fn check(
 ) -> Result<Checked, Vec<Diagnostic>> {
     let first = session.sources.names().count();
     let mut source = session.read_workload(path, kernels)?;
-    let max_blocks = run::set_defaults(&mut source, set)?;
+    // What the used file declares too is an extent of arrays: it is told to what looks at a launch.
+    let is_extent = |name: &str| {
+        registry().emits_one_launch(target)
+            && source.library.as_ref().is_some_and(|library| library.param_named(name).is_some())
+    };
+    let own: Vec<Setting> = set.iter().filter(|setting| !is_extent(setting.name())).cloned().collect();
+    let max_blocks = run::set_defaults(&mut source, &own)?;
     let pipelines = flow(&source.module, &[]);
-    let lines = pipelines
+    let mut lines = pipelines
         .as_ref()
         .map_or(Vec::new(), |flow| flow.lines(&source.module, |span| session.sources.line_col(span).0));
     let options = CompileOptions { target, ..CompileOptions::default() };
@@ -172,9 +179,10 @@ pub(super) fn check(
             return Ok(Checked { cache: Some(cached.found()), lines });
         }
     }
-    let named = source.module.schedules.iter().filter(|s| !s.name.is_empty()).map(|s| Some(s.name.as_str()));
+    let schedules =
+        source.module.schedules.iter().filter(|s| !s.name.is_empty()).map(|s| Some(s.name.as_str()));
     let (mut found, mut plans) = (Vec::new(), Vec::new());
-    for schedule in [None].into_iter().chain(named) {
+    for schedule in [None].into_iter().chain(schedules) {
         match source::plan(&source, schedule, max_blocks, target) {
             Ok(plan) => plans.push(plan),
             Err(faults) => found.extend(faults),
@@ -193,6 +201,19 @@ pub(super) fn check(
     }
     if !found.iter().any(Diagnostic::is_error) {
         found.extend(of_tasks(&source, &plans));
+    }
+    if !found.iter().any(Diagnostic::is_error) && registry().emits_one_launch(target) {
+        let launch = Args {
+            values: named(set, "is for programs that run").map_err(|fault| vec![fault])?,
+            ..Args::default()
+        };
+        session.terminal.progress("placing");
+        for (at, plan) in plans.into_iter().enumerate() {
+            let CheckedLaunch { lines: of_launch, found: of_plan } =
+                registry().check_launch(&plan.into(), &launch);
+            found.extend(of_plan);
+            lines.extend(of_launch.into_iter().filter(|_| at == 0));
+        }
     }
     found.extend(pipelines.iter().flat_map(|flow| flow.left(&source.module)));
     // Schedules share faults of the kernels.

@@ -100,7 +100,8 @@ fn advice_of_the_assembler_works_in_one_step() {
 #[test]
 fn files_that_state_nothing_are_refused_alike_by_every_command() {
     let comment = [("pto", "// c\n"), ("wsp", "/* c */ ;\n"), ("tg", "// c\n"), ("ptows", "; c\n")];
-    let none = ["pto", "wsp", "tg", "ptows", "ptog", "ptow", "npy", "npz", "json"].map(|kind| (kind, ""));
+    let none =
+        ["pto", "wsp", "tg", "ptows", "ptog", "ptow", "npy", "npz", "json", "mlir"].map(|kind| (kind, ""));
     for (kind, text) in comment.into_iter().chain(none) {
         let name = format!("empty.{kind}");
         let folder = Folder::with(&[(name.as_str(), text)]);

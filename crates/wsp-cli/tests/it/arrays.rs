@@ -1,7 +1,9 @@
 //! Programs on AMD AIE arrays: `wsp run`, `emit`, `graph` and `check` with `--target xdna1` and `xdna2`.
 
 use crate::command::{Folder, printed, run};
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::Path;
 
 const ROWS: [&str; 2] = ["--generate", "rows=32,cols=32"];
 
@@ -90,6 +92,64 @@ fn what_has_no_form_on_an_array_is_told_with_what_to_give() {
     assert!(code == 1 && err.contains("`trace` has no meaning on target `xdna2`"), "{err}");
 }
 
+/// What a run refuses before it runs, a check does: of workloads and programs, with the sizes that values tell.
+#[test]
+fn a_check_maps_routes_and_checks_a_design() {
+    for file in ["examples/pipelines/softmax.wsp", "examples/row_softmax.pto"] {
+        let with = |set: [&str; 2]| told(&on("check", file, "xdna2", &["--set", set[0], "--set", set[1]]));
+        let (code, out, err) = with(["rows=48", "cols=32"]);
+        assert_eq!(code, 0, "{file}: {out}{err}");
+        for line in ["cores: ", "fifos: ", "placement: "] {
+            assert!(out.contains(line), "{file}: {out}");
+        }
+        let (code, out, err) = with(["rows=40", "cols=32"]);
+        assert!(code == 1 && err.contains("WSP1880") && err.contains("give it 48"), "{file}: {out}{err}");
+    }
+    let (code, out, err) = told(&on("check", "examples/pipelines/softmax.wsp", "xdna2", &[]));
+    let note =
+        "what a launch decides was not looked at: cores, places, ways of streams, and the rules of designs";
+    assert!(code == 0 && err.contains(note) && err.contains("--set NAME=VALUE"), "{out}{err}");
+}
+
+#[test]
+fn options_without_effect_on_an_array_are_refused_by_name() {
+    let folder = Folder::with(&[]);
+    let kept = folder.path("kept").display().to_string();
+    for (file, size) in
+        [("examples/aie/scale.wsp", "n=4096"), ("examples/row_softmax.pto", "rows=32,cols=32")]
+    {
+        for given in [
+            ["--isa", "plain"],
+            ["--engine", "interpreter"],
+            ["--threads", "2"],
+            ["--aicpus", "2"],
+            ["--expand", "host"],
+            ["--expand", "bytecode"],
+            ["--cache", &kept],
+        ] {
+            let (code, _, err) =
+                told(&on("run", file, "xdna2", &[&["--generate", size], &given[..]].concat()));
+            let want = format!("`{}` has no meaning on target `xdna2`", given[0]);
+            assert!(
+                code == 1 && err.contains(&want) && err.contains(&format!("leave out `{}`", given[0])),
+                "{given:?}: {err}"
+            );
+        }
+        let to = folder.path("design").display().to_string();
+        for given in
+            [["--stage", "metadata"], ["--stage", "device"], ["--expand", "loops"], ["--expand", "table"]]
+        {
+            let more = [&["--generate", size, "-o", &to], &given[..]].concat();
+            let (code, _, err) = told(&on("emit", file, "xdna2", &more));
+            assert!(
+                code == 1 && err.contains(&format!("`{}` has no meaning on target `xdna2`", given[0])),
+                "{given:?}: {err}"
+            );
+        }
+    }
+    assert!(!folder.path("kept").exists() && !folder.path("design").exists());
+}
+
 #[test]
 fn one_design_is_for_launches_of_several_lengths() {
     let folder = Folder::with(&[]);
@@ -106,6 +166,16 @@ fn one_design_is_for_launches_of_several_lengths() {
     let (code, err, text) = emit("examples/aie/decode.wsp", &room);
     assert_eq!(code, 0, "{err}");
     assert!(text.contains("rtp_write"), "{text}");
+    let range = ["--generate", "one=1,dim=64,room=64", "--lengths", "tokens=1..=60"];
+    let (code, err, text) = emit("examples/aie/decode.wsp", &range);
+    assert_eq!(code, 0, "{err}");
+    assert!(text.contains("%tokens: i32") && !text.contains("@sequence_"), "{text}");
+    let manifest = fs::read_to_string(folder.path("design").join("manifest.json")).unwrap();
+    for line in ["\"spelling\": \"2026_09\"", "\"length\": {\"name\": \"tokens\", \"from\": 1, \"to\": 60}"] {
+        assert!(manifest.contains(line), "{manifest}");
+    }
+    let (code, err, _) = emit("examples/aie/decode.wsp", &["--lengths", "tokens=60..=1"]);
+    assert!(code == 2 && err.contains("60..=1 has not two values"), "{err}");
     let twice = [&room[..], &["--set", "tokens=3"]].concat();
     let (code, err, _) = emit("examples/aie/decode.wsp", &twice);
     assert!(code == 1 && err.contains("gives a value to what `--lengths` gives several"), "{err}");
@@ -124,4 +194,89 @@ fn an_extent_that_workload_and_kernels_share_is_set() {
     assert_eq!(code, 0, "{out}{err}");
     let manifest = fs::read_to_string(folder.path("design").join("manifest.json")).unwrap();
     assert!(manifest.contains("\"shape\": [4096]"), "{manifest}");
+}
+
+/// A file of these numbers.
+fn npy(path: &Path, numbers: &[f32]) {
+    let mut header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({},), }}", numbers.len());
+    header += &" ".repeat(117 - header.len());
+    let bytes = numbers.iter().flat_map(|number| number.to_le_bytes());
+    let start = b"\x93NUMPY\x01\x00\x76\x00".iter().copied().chain(header.bytes()).chain([b'\n']);
+    fs::write(path, start.chain(bytes).collect::<Vec<u8>>()).unwrap();
+}
+
+/// The last bytes of an entry of an archive: its elements.
+fn elements(archive: &Path, entry: &str, count: usize) -> Vec<u8> {
+    let mut archive = zip::ZipArchive::new(File::open(archive).unwrap()).unwrap();
+    let mut bytes = Vec::new();
+    archive.by_name(&format!("{entry}.npy")).unwrap().read_to_end(&mut bytes).unwrap();
+    bytes.split_off(bytes.len() - 4 * count)
+}
+
+#[test]
+fn an_emitted_design_is_given_back_and_run() {
+    let folder = Folder::with(&[]);
+    let at = |name: &str| folder.path(name).display().to_string();
+    npy(&folder.path("x.npy"), &(0..4096).map(|i| i as f32 - 2000.5).collect::<Vec<_>>());
+    let (file, to) = ("examples/aie/scale.wsp", at("design"));
+    printed(&["emit", file, "--target", "xdna2", "--set", "n=4096", "-o", &to]);
+    let design = format!("{to}/design.mlir");
+    let out = printed(&["check", &design]);
+    assert!(out.contains("design.mlir: ok") && out.contains("@sequence(array_x: memref<4096xf32>"), "{out}");
+    let given = format!("array_x={}", at("x.npy"));
+    let run_it = |given: &str| run(&["run", &design, "--input", given, "--outputs", &at("of_design.npz")]);
+    let (code, out, err) = run_it(&given);
+    assert!(code == 0 && out.contains("@sequence ran: ") && out.contains("array_y f32[4096]"), "{out}{err}");
+    let input = format!("x={}", at("x.npy"));
+    printed(&["run", file, "--input", &input, "--outputs", &at("of_program.npz")]);
+    let [own, other] = [("of_design.npz", "array_y"), ("of_program.npz", "y")]
+        .map(|(file, entry)| elements(&folder.path(file), entry, 4096));
+    assert_eq!(own, other);
+    for (args, said) in [
+        (vec!["run", &design], "array `array_x` of the sequence is not given"),
+        (vec!["run", &design, "--input", &input], "no sequence of the design has an argument `x`"),
+        (
+            vec!["run", &design, "--input", &given, "--set", "n=3"],
+            "no sequence of the design has an argument `n`",
+        ),
+        (
+            vec!["run", &design, "--input", &given, "--threads", "2"],
+            "`--threads` has no meaning for a design",
+        ),
+        (
+            vec!["run", &design, "--input", &given, "--target", "xdna2"],
+            "`--target` has no meaning for a design",
+        ),
+        (vec!["check", &design, "--target", "xdna2"], "`--target` has no meaning for a design"),
+        (vec!["graph", &design], "is a design of an array"),
+    ] {
+        let (code, out, err) = run(&args);
+        assert!(code == 1 && err.contains(said), "{args:?}: {out}{err}");
+    }
+    npy(&folder.path("x.npy"), &[1.0; 64]);
+    let (code, _, err) = run_it(&given);
+    assert!(code == 1 && err.contains("`array_x` has 64 elements of f32"), "{err}");
+}
+
+/// What is wrong is shown where it stands in the file.
+#[test]
+fn an_edited_design_is_refused_at_its_line() {
+    let folder = Folder::with(&[]);
+    let to = folder.path("design").display().to_string();
+    printed(&["emit", "examples/aie/scale.wsp", "--target", "xdna1", "--set", "n=4096", "-o", &to]);
+    let design = format!("{to}/design.mlir");
+    let text = fs::read_to_string(&design).unwrap();
+    for (from, into, code) in [
+        ("\"aie.end\"", "\"aie.and\"", "WSP1801"),
+        ("row = 2 : i32", "row = 9 : i32", "WSP1820"),
+        ("memref<4096xf32>", "memref<4090xf32>", "WSP1805"),
+        ("}", "", "WSP1800"),
+    ] {
+        let at = text.rfind(from).unwrap_or_else(|| panic!("{from}"));
+        fs::write(&design, [&text[..at], into, &text[at + from.len()..]].concat()).unwrap();
+        for command in ["check", "run"] {
+            let (exit, out, err) = run(&[command, &design]);
+            assert!(exit == 1 && err.contains(code) && err.contains("design.mlir:"), "{from}: {out}{err}");
+        }
+    }
 }

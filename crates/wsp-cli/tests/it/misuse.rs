@@ -155,7 +155,7 @@ fn files_of_another_kind_than_their_name_says_are_one_error() {
             let (code, err) = wsp(&[command, &file]);
             assert_eq!((code, err.matches("error[").count()), (Some(1), 1), "{command} {name}: {err}");
             assert!(err.contains(said) && err.contains("`.wsp`"), "{err}");
-            let takes = "this command takes `.pto` programs, workloads and task graphs";
+            let takes = "this command takes `.pto` programs, workloads, task graphs and designs";
             assert!(name == "w.pto" || command == "plan" || err.contains(takes), "{command} {name}: {err}");
         }
     }

@@ -5,13 +5,17 @@ use super::{args, array, backend, numbers, plan};
 use wsp_aie::design::Design;
 use wsp_aie::mlir::{Form, Version, parse, print};
 use wsp_aie::run::{Allocation, Arg, Machine};
-use wsp_backend::{Args, Backend as _, EmitOptions};
+use wsp_backend::{Args, Backend as _, EmitOptions, Lengths};
 use wsp_diag::{Diagnostics, FileId};
 use wsp_memory::Array;
 use wsp_plan::PlanSource;
 
 fn emitted(plan: &PlanSource, launch: Args, lengths: (&str, &[i64])) -> Result<String, Diagnostics> {
-    let lengths = Some((lengths.0.to_owned(), lengths.1.to_vec()));
+    written(plan, launch, (lengths.0, Lengths::Each(lengths.1.to_vec())))
+}
+
+fn written(plan: &PlanSource, launch: Args, lengths: (&str, Lengths)) -> Result<String, Diagnostics> {
+    let lengths = Some((lengths.0.to_owned(), lengths.1));
     let emitted = backend().emit(plan, &EmitOptions { launch, lengths, ..EmitOptions::default() })?;
     Ok(String::from_utf8(emitted.package.files[0].1.clone()).expect("it is text"))
 }
@@ -49,6 +53,45 @@ fn one_design_attends_to_as_many_tokens_as_each_launch_says() {
         let wanted = attention(&numbers(&q), &numbers(&k), &numbers(&v), tokens);
         close(&Array::of(&[1, 64], &found).expect("it is small"), &wanted);
     }
+}
+
+/// One sequence takes the length, of any value of the range; the text is that of September 2026.
+#[test]
+fn one_sequence_attends_to_as_many_tokens_as_it_is_given() {
+    let room = 8192;
+    let (q, k, v) = (array(&[1, 64], 1), array(&[room, 64], 2), array(&[room, 64], 3));
+    let given = args(&[("q", &q), ("keys", &k), ("values", &v)], &[]);
+    let range = ("tokens", Lengths::Range(1, 8191));
+    let text = written(&example!("decode", "xdna2"), given, range).expect("it is a design");
+    let module = parse(FileId::default(), &text).expect("it is read");
+    let pretty = print(&module, Form::Pretty, Version::V2026_09);
+    let again = parse(FileId::default(), &pretty).expect("it is read");
+    let design = Design::read(&again).expect("it is a design").remove(0);
+    assert_eq!(design.sequences.len(), 1);
+    assert!(pretty.contains("arith.divsi"), "{pretty}");
+    assert!(wsp_aie::check(&design).is_empty(), "{:?}", wsp_aie::check(&design));
+    let mut machine = Machine::new(&design, Allocation::Lowered).expect("it runs");
+    for tokens in [200, 8191, 1, 32, 33, 200] {
+        let mut given = [&q, &k, &v, &Array::of(&[1, 64], &[0f32; 64]).expect("it is small")]
+            .map(|array| Arg::Array(array.bytes().to_vec()))
+            .to_vec();
+        given.push(Arg::Number(tokens as i64));
+        machine.launch(Some("sequence"), &mut given, &mut |_, _| false).expect("it ends");
+        let Arg::Array(bytes) = &given[3] else { panic!("it is an array") };
+        let found: Vec<f32> =
+            bytes.chunks(4).map(|word| f32::from_le_bytes([word[0], word[1], word[2], word[3]])).collect();
+        let wanted = attention(&numbers(&q), &numbers(&k), &numbers(&v), tokens);
+        close(&Array::of(&[1, 64], &found).expect("it is small"), &wanted);
+    }
+}
+
+#[test]
+fn ranges_that_no_sequence_takes_are_told() {
+    let found = written(&example!("scale", "xdna1"), Args::default(), ("n", Lengths::Range(1024, 1_000_000)));
+    let told = found.expect_err("it is refused").0[0].message.clone();
+    assert_eq!(told, "lengths 1024 to 1000000 of `n`, and a range has 65536 at most, from 1 on");
+    let found = written(&example!("scale", "xdna1"), Args::default(), ("n", Lengths::Range(1024, 1030)));
+    assert!(found.is_err(), "lengths that tiles do not divide");
 }
 
 #[test]

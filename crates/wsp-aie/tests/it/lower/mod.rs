@@ -5,6 +5,7 @@ mod lengths;
 mod mutations;
 mod placements;
 mod refused;
+mod stored;
 
 use std::sync::Arc;
 use wsp_aie::{AieBackend, Simulation};
@@ -61,7 +62,11 @@ fn args(arrays: &[(&str, &Array)], values: &[(&str, i64)]) -> Args {
 }
 
 fn run(plan: &PlanSource, args: Args) -> Result<Outcome, RunError> {
-    backend().compile(plan).map_err(RunError::Refused)?.execute(args, RunOptions::default())
+    run_with(plan, args, RunOptions::default())
+}
+
+fn run_with(plan: &PlanSource, args: Args, options: RunOptions) -> Result<Outcome, RunError> {
+    backend().compile(plan).map_err(RunError::Refused)?.execute(args, options)
 }
 
 /// The numbers of an array.

@@ -147,6 +147,26 @@ fn each_change_of_an_emitted_design_is_found() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "how many cases there are is read from the environment")]
+fn edited_texts_of_emitted_designs_are_taken_or_refused() {
+    let count = std::env::var("WSP_CASES").ok().and_then(|count| count.parse().ok()).unwrap_or(2_000);
+    let (x, row, tall) = (array(&[256], 1), array(&[1, 64], 5), array(&[64, 64], 4));
+    let (rows, w) = (array(&[32, 32], 1), array(&[32, 32], 2));
+    let texts = [
+        text(&example!("scale", "xdna1"), args(&[("x", &x)], &[])),
+        text(
+            &example!("decode", "xdna2"),
+            args(&[("q", &row), ("keys", &tall), ("values", &tall)], &[("tokens", 40)]),
+        ),
+        text(&example!("gemm", "xdna2"), args(&[("a", &rows), ("b", &w)], &[])),
+        text(&example!("linear", "xdna1"), args(&[("x", &rows), ("w", &w)], &[])),
+    ];
+    let (taken, ran) = crate::text::edited(count, 0xe517, &|i| texts[i % texts.len()].clone());
+    println!("{count} texts of emitted designs, {taken} read, {ran} run to the end");
+    assert!(taken > count / 50, "{taken} of {count} were read");
+}
+
+#[test]
 fn a_fifo_that_is_made_too_shallow_is_refused_before_it_runs() {
     let (row, tall) = (array(&[1, 64], 5), array(&[128, 64], 4));
     let arrays = [("q", &row), ("keys", &tall), ("values", &tall)];
