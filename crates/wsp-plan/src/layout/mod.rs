@@ -11,8 +11,11 @@
 pub(crate) mod codes;
 mod combine;
 pub(crate) mod declared;
+mod index;
 mod kernel;
 mod map;
+mod ops;
+mod place;
 mod tasks;
 mod tile;
 mod views;

@@ -5,10 +5,10 @@ use super::map::{TileMap, without_axis};
 use super::{AxisSet, codes};
 use crate::walk;
 use std::sync::Arc;
-use wsp_core::policy::MeshAxis;
+use wsp_core::policy::{LayoutDim, MeshAxis};
 use wsp_core::{FuncId, Region, TensorId};
 use wsp_diag::{Diagnostic, Span};
-use wsp_ir::{Function, Module, Storage};
+use wsp_ir::{Arg, ArrayRef, Block, ExprKind, Function, Module, StmtKind, Storage, dim_text};
 
 /// Follows layouts and pending sums through the tasks of a launch, in elaboration order.
 #[derive(Debug)]
@@ -20,8 +20,8 @@ pub struct LayoutAnalyzer {
     pending: Vec<Option<(AxisSet, Span)>>,
     /// What was found of each kernel, by the way in which it reaches its tensors.
     known: Vec<Vec<(Ways, Vec<Left>)>>,
-    /// Tensors of each kernel, as they were asked for.
-    touched: Vec<Option<Vec<TensorId>>>,
+    /// Tensors of each kernel, as they were asked for, with whether its numbers are read as those of an array.
+    touched: Vec<Option<Vec<(TensorId, bool)>>>,
 }
 
 /// What diagnostics say of tensors.
@@ -92,8 +92,9 @@ impl Reached for Ways {
     }
 
     fn along(&self) -> AxisSet {
-        let seen = self.0.iter().flat_map(|way| [way.loaded, way.stored]).flatten();
-        seen.fold(AxisSet::default(), |all, seen| all.with(seen.parts))
+        let seen = || self.0.iter().flat_map(|way| [way.loaded, way.stored]).flatten();
+        let parts = seen().fold(AxisSet::default(), |all, seen| all.with(seen.parts));
+        parts.without(seen().fold(AxisSet::default(), |all, seen| all.with(seen.axes())))
     }
 
     fn same(&self, a: TensorId, b: TensorId) -> bool {
@@ -120,7 +121,7 @@ impl LayoutAnalyzer {
     ) -> Result<(), Diagnostic> {
         let func = &module.functions[kernel.index()];
         let ways = self.ways(func, kernel, reads, writes);
-        self.follow(module, kernel.index(), func, ways)
+        self.follow(module, kernel.index(), (module, func), ways)
     }
 
     /// Takes a task of the kernel with this number, which reaches its tensors in these ways.
@@ -128,7 +129,7 @@ impl LayoutAnalyzer {
         &mut self,
         of: &dyn Facts,
         at: usize,
-        func: &Function,
+        (module, func): (&Module, &Function),
         ways: Ways,
     ) -> Result<(), Diagnostic> {
         if self.known.len() <= at {
@@ -137,7 +138,8 @@ impl LayoutAnalyzer {
         let place = match self.known[at].iter().position(|(known, _)| *known == ways) {
             Some(place) => place,
             None => {
-                let left = analyse(func, &ways).map_err(|fault| self.diagnostic(of, func, &ways, fault))?;
+                let left =
+                    analyse(module, func, &ways).map_err(|fault| self.diagnostic(of, func, &ways, fault))?;
                 self.known[at].push((ways, left));
                 self.known[at].len() - 1
             }
@@ -145,16 +147,18 @@ impl LayoutAnalyzer {
         let (ways, left) = &self.known[at][place];
         for Left { tensor, pending: parts, split: at } in left {
             let tensor = ways.tensor(*tensor);
+            let said = self.map.stored(tensor).map(|stored| stored.pending).filter(|said| !said.is_empty());
             let known = entry(&mut self.pending, tensor);
+            if let Some(said) = said.filter(|said| said != parts) {
+                return Err(unlike_stores(of, tensor, *at, &func.name).note(format!(
+                    "its layout says `pending({})`",
+                    said.axes().map(MeshAxis::word).collect::<Vec<_>>().join(", ")
+                )));
+            }
             match known {
                 Some((pending, split)) if pending != parts && self.map.has_relayout(tensor) => {
-                    let name = of.name(tensor);
-                    let message =
-                        format!("stores leave `{name}` in parts over different axes, or in parts and whole");
-                    return Err(Diagnostic::error(codes::UNLIKE, message)
-                        .at(*at, format!("in kernel `{}`", func.name))
-                        .label(*split, "the other way")
-                        .help("a relayout adds up all of a tensor: write `replicate` for the dimension that the sum goes along"));
+                    let split = *split;
+                    return Err(unlike_stores(of, tensor, *at, &func.name).label(split, "the other way"));
                 }
                 Some((pending, _)) if !pending.is_empty() => *pending = pending.with(*parts),
                 _ => *known = Some((*parts, *at)),
@@ -171,17 +175,21 @@ impl LayoutAnalyzer {
         }
         let tensors = self.touched[at].get_or_insert_with(|| {
             let mut found = Vec::new();
-            walk::tensors(&func.body, &mut |tensor, _| {
-                if !found.contains(&tensor) {
-                    found.push(tensor);
+            let mut add = |tensor, is_array| {
+                if !found.iter().any(|(known, _)| *known == tensor) {
+                    found.push((tensor, is_array));
                 }
-            });
+            };
+            walk::tensors(&func.body, &mut |tensor, _| add(tensor, false));
+            arrays(&func.body, &mut |tensor| add(tensor, true));
             found
         });
         let tensors = tensors.clone();
-        let way = |tensor: &TensorId| {
-            let way = (*tensor, *tensor);
-            self.way(way, reads, writes)
+        let way = |(tensor, is_array): &(TensorId, bool)| {
+            // Of an array it is not known which elements a task reads.
+            let all = self.map.all_of(*tensor).filter(|_| *is_array);
+            let reads = all.as_ref().map_or(reads, std::slice::from_ref);
+            self.way((*tensor, *tensor), reads, writes)
         };
         Ways(tensors.iter().map(way).collect())
     }
@@ -194,7 +202,7 @@ impl LayoutAnalyzer {
         writes: &[Region],
     ) -> Way {
         let held = self.map.held(tensor);
-        let mut loaded = held.map(|held| self.map.seen(held.read(), reads, tensor));
+        let mut loaded = self.map.loaded_by(tensor, reads);
         let sums = self.sums(tensor);
         if !sums.is_empty() {
             loaded.get_or_insert_with(Seen::default).pending = sums;
@@ -247,6 +255,14 @@ impl LayoutAnalyzer {
                     None => fault.help("write `replicate` for one of the dimensions"),
                 }
             }
+            Fault::Unstored { span, message, relayout, axis, stored, dim } => {
+                let fault = Diagnostic::error(codes::UNLIKE, message).at(span, kernel);
+                let fault = match relayout {
+                    Some(name) => self.relayout(fault, of, ways.tensor(name), axis),
+                    None => fault,
+                };
+                self.layout(fault, of, (ways.tensor(stored), dim), axis)
+            }
             Fault::PendingTensor { span, tensor, axis } => {
                 self.pending_read(of, ways.tensor(tensor), axis, (span, &kernel))
             }
@@ -284,6 +300,27 @@ impl LayoutAnalyzer {
         self.relayout(fault, of, tensor, axis)
     }
 
+    /// What to write so that a tensor is stored where its parts are.
+    fn layout(
+        &self,
+        fault: Diagnostic,
+        of: &dyn Facts,
+        (tensor, dim): (TensorId, Option<u8>),
+        axis: MeshAxis,
+    ) -> Diagnostic {
+        let Some(dim) = dim.map(usize::from).filter(|dim| *dim < of.rank(tensor)) else { return fault };
+        let mut dims = match self.map.stored(tensor) {
+            Some(layout) => layout.dims.clone(),
+            None => vec![LayoutDim::Replicate; of.rank(tensor)],
+        };
+        if std::mem::replace(&mut dims[dim], LayoutDim::Shard(axis)) != LayoutDim::Replicate {
+            return fault;
+        }
+        let dims = dims.into_iter().map(dim_text).collect::<Vec<_>>().join(", ");
+        let written = written("or", of.name(tensor), &dims, self.of_spaces);
+        fault.help(written.replace("RELAYOUT", "LAYOUT").replace("relayout", "layout"))
+    }
+
     /// What to write so that a tensor is read without an axis.
     fn relayout(&self, fault: Diagnostic, of: &dyn Facts, tensor: TensorId, axis: MeshAxis) -> Diagnostic {
         let (name, rank) = (of.name(tensor), of.rank(tensor));
@@ -296,6 +333,43 @@ impl LayoutAnalyzer {
             .help(written(again, name, &dims, self.of_spaces))
             .python(format!("{again} `{}`", in_python(name, &dims)))
     }
+}
+
+/// Stores of a tensor that a relayout cannot add up together.
+fn unlike_stores(of: &dyn Facts, tensor: TensorId, at: Span, kernel: &str) -> Diagnostic {
+    let name = of.name(tensor);
+    let message = format!("stores leave `{name}` in parts over different axes, or in parts and whole");
+    Diagnostic::error(codes::UNLIKE, message).at(at, format!("in kernel `{kernel}`")).help(
+        "a relayout adds up all of a tensor: write `replicate` for the dimension that the sum goes along",
+    )
+}
+
+/// Calls `f` on every tensor whose elements a block reads as those of an array of numbers.
+fn arrays(block: &Block, f: &mut dyn FnMut(TensorId)) {
+    let mut of = |array: &ArrayRef| {
+        if let ArrayRef::Tensor(tensor) = array {
+            f(*tensor);
+        }
+    };
+    walk::any_expr(block, &mut |expr| {
+        match &expr.kind {
+            ExprKind::Load(array, _) | ExprKind::ArrayMax(array, _) | ExprKind::ArraySum(array, _) => {
+                of(array)
+            }
+            ExprKind::Call(_, args) => args.iter().for_each(|arg| {
+                if let Arg::Array(array) = arg {
+                    of(array);
+                }
+            }),
+            _ => {}
+        }
+        false
+    });
+    walk::stmts(block, &mut |stmt| {
+        if let StmtKind::LetArray { array, .. } = &stmt.kind {
+            of(array);
+        }
+    });
 }
 
 /// The message of a tensor that is read before its sums are added up.

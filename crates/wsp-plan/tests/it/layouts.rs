@@ -290,9 +290,22 @@ fn what_a_loop_adds_up_over_tiles_is_pending_and_what_it_does_row_by_row_is_not(
         let text = format!(
             "VecTile<float, 1, 16> sum; TASSIGN(sum, 0.0f); for (uint32_t i = 0; i < 16; ++i) {{ {body} }}"
         );
-        let text = program(rows, &[&text]);
-        let found = analysed(&text).err().map(|fault| fault.code.0);
-        assert_eq!(found, is_pending.then_some(430), "{text}");
+        let stored = if is_pending { "" } else { " PTO_LAYOUT(out, PTO_SHARD(x), PTO_REPLICATE)" };
+        let placed = program(&format!("{rows}{stored}"), &[&text]);
+        let found = analysed(&placed).err().map(|fault| fault.code.0);
+        assert_eq!(found, is_pending.then_some(430), "{placed}");
+        if !is_pending {
+            // Where every tile has a copy, a row of one of them is not stored.
+            let fault = analysed(&program(rows, &[&text])).expect_err(&text);
+            assert_eq!(fault.code.0, 431, "{fault:#?}");
+            assert_eq!(
+                fault.help,
+                [
+                    "write `PTO_RELAYOUT(a, PTO_REPLICATE, PTO_REPLICATE)` in the schedule",
+                    "or `PTO_LAYOUT(out, PTO_SHARD(x), PTO_REPLICATE)` in the schedule"
+                ]
+            );
+        }
     }
 }
 
