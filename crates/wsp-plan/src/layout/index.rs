@@ -1,11 +1,10 @@
 //! Indices of a kernel, in a form in which equal ones are the same.
 
-use std::collections::BTreeMap;
 use wsp_core::int::BinOp;
 use wsp_core::{AxisId, LocalId, ParamId};
 use wsp_ir::affine::Affine;
 use wsp_ir::{Const, Expr, ExprKind};
-use wsp_ordered::OrderedSet;
+use wsp_ordered::{OrderedMap, OrderedSet};
 
 /// What an index is a sum of multiples of.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -42,7 +41,7 @@ pub(super) struct Indices {
     /// Numbers that are no such sums: they change with the variables that they read only.
     others: Vec<(Expr, OrderedSet<LocalId>)>,
     /// What values of variables of loops are multiples of.
-    multiples: BTreeMap<LocalId, i128>,
+    multiples: OrderedMap<LocalId, i128>,
 }
 
 impl Indices {

@@ -16,11 +16,13 @@ mod kernel;
 mod map;
 mod ops;
 mod place;
+mod shared;
 mod tasks;
 mod tile;
 mod views;
 
 pub use map::{Tensors, TileMap};
+pub use shared::check_shared;
 pub use tasks::{Facts, LayoutAnalyzer};
 
 use wsp_core::policy::{Grid, LayoutDim, MeshAxis};

@@ -168,7 +168,14 @@ impl Walk<'_> {
         match (lies, across) {
             (Lies::Whole, _) => Ok(false),
             (Lies::Pending, None) if !seen.within.has(axis) => Ok(true),
-            (Lies::Pending, _) => Err(self.read_parts("store", axis, tile, of.span)),
+            (Lies::Pending, _) => {
+                let message = format!(
+                    "each tile along `{0}` has a part of the sum that is stored, and the tensor is sharded over `{0}`",
+                    axis.word()
+                );
+                let relayout = self.source(axis).and_then(|(_, contracted)| contracted).or(tile.of(axis));
+                Err(Fault::Unlike { span: of.span, message, relayout, axis })
+            }
             (_, Some(dim)) => {
                 let key = self.key(seen, (of.tensor, of.at, dim), known, of.span)?;
                 let side = side_of(of.at, dim);

@@ -4,6 +4,7 @@ use super::kernel::{Fault, Left, Reached, Seen, analyse};
 use super::map::{TileMap, without_axis};
 use super::{AxisSet, codes};
 use crate::walk;
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use wsp_core::policy::{LayoutDim, MeshAxis};
 use wsp_core::{FuncId, Region, TensorId};
@@ -19,7 +20,7 @@ pub struct LayoutAnalyzer {
     /// Sums that tasks so far have left pending, by tensor, with what split them.
     pending: Vec<Option<(AxisSet, Span)>>,
     /// What was found of each kernel, by the way in which it reaches its tensors.
-    known: Vec<Vec<(Ways, Vec<Left>)>>,
+    known: Vec<FxHashMap<Ways, Vec<Left>>>,
     /// Tensors of each kernel, as they were asked for, with whether its numbers are read as those of an array.
     touched: Vec<Option<Vec<(TensorId, bool)>>>,
 }
@@ -58,11 +59,11 @@ impl Facts for Module {
 }
 
 /// How a task reaches each of the tensors of its kernel.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Ways(pub(super) Vec<Way>);
 
 /// Where a task loads and where it stores a tensor.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Way {
     /// Its name in the kernel: a view of it may have another.
     pub(super) name: TensorId,
@@ -80,6 +81,36 @@ impl Ways {
     fn tensor(&self, name: TensorId) -> TensorId {
         self.of(name).map_or(name, |way| way.tensor)
     }
+}
+
+impl Ways {
+    /// Counts dimensions along each axis from the first part of all that is reached: tasks that reach later parts in the same way are alike.
+    pub(super) fn from_first_part(&mut self) {
+        for axis in super::AXES {
+            let mut reached: Vec<(&mut u32, u32)> = Vec::new();
+            for seen in self.0.iter_mut().flat_map(|way| [&mut way.loaded, &mut way.stored]).flatten() {
+                let dims = seen.dims.iter().zip(&seen.part).zip(&mut seen.first);
+                let over = dims.filter(|((dim, _), _)| dim.axis() == Some(axis));
+                reached.extend(over.map(|((_, part), first)| (first, *part)));
+            }
+            let Some(first) = reached.iter().map(|(first, _)| **first).min() else { continue };
+            let Some(parts) = reached.iter().try_fold(1u32, |all, (_, part)| least_multiple(all, *part))
+            else {
+                continue;
+            };
+            let before = first - first % parts;
+            reached.into_iter().for_each(|(first, _)| *first -= before);
+        }
+    }
+}
+
+/// The least common multiple, of numbers from 1 on; none above 32 bits.
+fn least_multiple(a: u32, b: u32) -> Option<u32> {
+    let (mut divisor, mut rest) = (a, b);
+    while rest != 0 {
+        (divisor, rest) = (rest, divisor % rest);
+    }
+    (a / divisor).checked_mul(b)
 }
 
 impl Reached for Ways {
@@ -133,18 +164,14 @@ impl LayoutAnalyzer {
         ways: Ways,
     ) -> Result<(), Diagnostic> {
         if self.known.len() <= at {
-            self.known.resize_with(at + 1, Vec::new);
+            self.known.resize_with(at + 1, FxHashMap::default);
         }
-        let place = match self.known[at].iter().position(|(known, _)| *known == ways) {
-            Some(place) => place,
-            None => {
-                let left =
-                    analyse(module, func, &ways).map_err(|fault| self.diagnostic(of, func, &ways, fault))?;
-                self.known[at].push((ways, left));
-                self.known[at].len() - 1
-            }
-        };
-        let (ways, left) = &self.known[at][place];
+        if !self.known[at].contains_key(&ways) {
+            let left =
+                analyse(module, func, &ways).map_err(|fault| self.diagnostic(of, func, &ways, fault))?;
+            self.known[at].insert(ways.clone(), left);
+        }
+        let left = self.known[at].get(&ways).map_or(&[][..], Vec::as_slice);
         for Left { tensor, pending: parts, split: at } in left {
             let tensor = ways.tensor(*tensor);
             let said = self.map.stored(tensor).map(|stored| stored.pending).filter(|said| !said.is_empty());

@@ -109,10 +109,13 @@ impl Tile {
     }
 
     fn either(&self, other: &Tile) -> Tile {
-        Tile {
-            lies: AXES.map(|axis| self.along(axis).either(other.along(axis))),
-            of: AXES.map(|axis| self.of(axis).or(other.of(axis))),
+        let [x, mut y] = AXES.map(|axis| self.along(axis).either(other.along(axis)));
+        if let (Lies::Shard(first, _), Lies::Shard(second, _)) = (&x, &y)
+            && first == second
+        {
+            y = Lies::Unlike;
         }
+        Tile { lies: [x, y], of: AXES.map(|axis| self.of(axis).or(other.of(axis))) }
     }
 }
 

@@ -50,7 +50,8 @@ impl LayoutAnalyzer {
                 ..whole
             }
         };
-        let ways = Ways(views.map(way).collect());
+        let mut ways = Ways(views.map(way).collect());
+        ways.from_first_part();
         self.follow(module, task.kernel.index(), (&source.module, func), ways)
     }
 

@@ -165,10 +165,21 @@ pub(crate) fn analysed_by(
     tasks: u32,
     reached: &dyn Fn(&str, u32) -> (u32, u32),
 ) -> Result<(), Diagnostic> {
+    analysed_with(text, tasks, reached, &|_| {})
+}
+
+/// What is found in a program whose schedule is changed, by the compiler or where layouts are followed.
+pub(crate) fn analysed_with(
+    text: &str,
+    tasks: u32,
+    reached: &dyn Fn(&str, u32) -> (u32, u32),
+    change: &dyn Fn(&mut SchedulePolicy),
+) -> Result<(), Diagnostic> {
     let (module, found) = wsp_lang::compile("test.pto", text, &mut SourceMap::default());
-    let module = module.unwrap_or_else(|| panic!("{found:#?}\n{text}"));
-    let plan =
-        lower(&module, &CompileOptions::default()).unwrap_or_else(|found| panic!("{found:#?}\n{text}"));
+    let wrong = |found: Vec<Diagnostic>| found.into_iter().next().expect("something is wrong");
+    let module = module.ok_or_else(|| wrong(found))?;
+    let mut plan = lower(&module, &CompileOptions::default()).map_err(wrong)?;
+    change(&mut plan.policy);
     let map = TileMap::new(&plan.policy, &Square(&plan)).expect("layouts fit").expect("there is a grid");
     let mut analyzer = LayoutAnalyzer::new(Arc::new(map), true);
     for (at, func) in plan.module.functions.iter().enumerate() {

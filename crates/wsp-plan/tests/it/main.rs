@@ -10,6 +10,8 @@ mod flow;
 mod flow_pipelines;
 mod layouts;
 mod layouts_astray;
+mod layouts_right;
+mod layouts_wrong;
 mod lowering;
 mod models;
 mod pipelines_by_data;
