@@ -2,6 +2,9 @@
 
 use crate::layouts::{analysed, analysed_with, program};
 use wsp_core::policy::MeshAxis;
+use wsp_diag::SourceMap;
+use wsp_plan::layout::check_shared;
+use wsp_plan::{CompileOptions, lower};
 
 const ROWS: &str = "PTO_LAYOUT(a, PTO_SHARD(x), PTO_REPLICATE)";
 const COLUMNS: &str = "PTO_LAYOUT(a, PTO_REPLICATE, PTO_SHARD(x))";
@@ -293,4 +296,29 @@ fn a_layout_that_says_pending_is_of_stores_that_leave_parts() {
     let (x, y) = ([MeshAxis::X], [MeshAxis::Y]);
     assert_eq!([of(&[], &sum), of(&x, &sum), of(&x, "TASSIGN(p, 0.0f); TSTORE(h, p, {0, 0});")], [None; 3]);
     assert_eq!([of(&x, whole), of(&y, &sum), of(&y, whole)], [Some(431); 3]);
+}
+
+#[test]
+fn tensors_that_are_one_array_have_one_layout() {
+    let copy = "TLOAD(ta, a, {0, 0}); TSTORE(out, ta, {0, 0});";
+    let shared = |layouts: &str| {
+        let text = program(layouts, &[copy]).replace(".n = n", ".n = a");
+        let (module, found) = wsp_lang::compile("test.pto", &text, &mut SourceMap::default());
+        let module = module.unwrap_or_else(|| panic!("{found:#?}\n{text}"));
+        let plan = lower(&module, &CompileOptions::default()).unwrap_or_else(|found| panic!("{found:#?}"));
+        check_shared(&plan.policy, &plan)
+    };
+    let of_n = "PTO_LAYOUT(n, PTO_SHARD(x), PTO_REPLICATE)";
+    for layouts in [ROWS, of_n, &format!("{COLUMNS} {of_n}"), "PTO_RELAYOUT(a, PTO_SHARD(x), PTO_REPLICATE)"]
+    {
+        let faults = shared(layouts);
+        assert!(
+            !faults.is_empty() && faults.iter().all(|fault| fault.code.0 == 431),
+            "{layouts}: {faults:#?}"
+        );
+        assert!(faults[0].help[0].starts_with("write the same "), "{faults:#?}");
+    }
+    for layouts in ["", "PTO_LAYOUT(out, PTO_SHARD(x), PTO_REPLICATE)", &format!("{ROWS} {of_n}")] {
+        assert_eq!(shared(layouts), [], "{layouts}");
+    }
 }
