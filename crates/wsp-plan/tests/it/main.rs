@@ -10,6 +10,7 @@ mod flow;
 mod flow_pipelines;
 mod layouts;
 mod layouts_astray;
+mod layouts_random;
 mod lowering;
 mod models;
 mod pipelines_by_data;
