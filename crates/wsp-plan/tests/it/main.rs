@@ -10,6 +10,7 @@ mod flow;
 mod flow_pipelines;
 mod layouts;
 mod layouts_astray;
+mod layouts_random;
 mod layouts_right;
 mod layouts_wrong;
 mod lowering;
