@@ -4,6 +4,7 @@
 //! result, and the others keep what they had: a sum in place of one of its operands, zeros or parts, is in parts then.
 
 use super::AXES;
+use super::index::Key;
 use super::kernel::{Checked, Fault, Walk};
 use super::tile::{Lies, Side, Tile, Tiles, got};
 use wsp_core::LocalId;
@@ -202,12 +203,27 @@ impl Walk<'_> {
         }
         let mut tile = src.clone();
         for axis in AXES {
-            if matches!(tile.along(axis), Lies::Shard(side, _) if *side == gone) {
+            if let Lies::Shard(side, key) = tile.along(axis)
+                && *side == gone
+            {
+                self.several(axis, key, src, op.word(), span)?;
                 self.split(axis, tile.of(axis), span);
                 tile.lies[axis as usize] = Lies::Pending;
             }
         }
         Ok(Some(tile))
+    }
+
+    /// A sum goes along indices that are known to be of several tiles: of those of one tile no other has a part.
+    fn several(&self, axis: MeshAxis, key: &Key, tile: &Tile, word: &str, span: Span) -> Checked<()> {
+        if key.several {
+            return Ok(());
+        }
+        let message = format!(
+            "`{word}` adds up indices that may all lie on one tile along `{}`, or on several",
+            axis.word()
+        );
+        Err(Fault::Unlike { span, message, relayout: tile.of(axis), axis })
     }
 
     /// `a · b`.
@@ -217,17 +233,18 @@ impl Walk<'_> {
         self.whole_sums(b, word, span)?;
         let mut lies = [Lies::Whole, Lies::Whole];
         for axis in AXES {
-            let sum = |walk: &mut Self, of: &Tile, or: &Tile| {
+            let sum = |walk: &mut Self, key: &Key, of: &Tile, or: &Tile| {
+                walk.several(axis, key, of, word, span)?;
                 walk.split(axis, of.of(axis).or(or.of(axis)), span);
-                Lies::Pending
+                Ok(Lies::Pending)
             };
             let (first, second) = (a.along(axis), b.along(axis));
             lies[axis as usize] = match (first, second) {
                 (Lies::Shard(Side::Cols, own), Lies::Shard(Side::Rows, other)) if own == other => {
-                    sum(self, a, b)
+                    sum(self, own, a, b)?
                 }
-                (Lies::Shard(Side::Cols, _), Lies::Whole) => sum(self, a, b),
-                (Lies::Whole, Lies::Shard(Side::Rows, _)) => sum(self, b, a),
+                (Lies::Shard(Side::Cols, key), Lies::Whole) => sum(self, key, a, b)?,
+                (Lies::Whole, Lies::Shard(Side::Rows, key)) => sum(self, key, b, a)?,
                 (Lies::Whole, other) | (other, Lies::Whole) => other.clone(),
                 (Lies::Own(own), Lies::Own(other)) if own == other => first.clone(),
                 (Lies::Shard(Side::Rows, _), Lies::Shard(Side::Rows, _))

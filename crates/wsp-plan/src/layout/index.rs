@@ -33,6 +33,26 @@ pub(super) struct Key {
     pub(super) first: Index,
     /// How many indices a tile has.
     pub(super) part: u32,
+    /// The indices of what is loaded are known to be of several tiles.
+    pub(super) several: bool,
+}
+
+impl Key {
+    /// Whether both go along with one index.
+    pub(super) fn is_at(&self, other: &Key) -> bool {
+        (&self.first, self.part) == (&other.first, other.part)
+    }
+}
+
+/// How many indices a load takes from the first one on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Count {
+    /// No more than these.
+    pub(super) most: u32,
+    /// These, unless the tensor ends before.
+    pub(super) is_exact: bool,
+    /// Where the tensor ends.
+    pub(super) end: u32,
 }
 
 /// What is known of indices.
@@ -120,10 +140,27 @@ impl Indices {
     }
 
     /// Whether so many indices from that of a key on are all of one tile.
-    pub(super) fn is_one_part(&self, key: &Key, indices: Option<u32>) -> bool {
-        let Some(indices) = indices else { return false };
-        let indices = indices.max(1);
-        indices == 1 || key.part % indices == 0 && self.multiple(&key.first) % i128::from(indices) == 0
+    pub(super) fn is_one_part(&self, key: &Key, most: Option<u32>) -> bool {
+        let Some(most) = most.map(|most| most.max(1)) else { return false };
+        let at = key.first.as_constant().map(|first| first.rem_euclid(i128::from(key.part)));
+        most == 1
+            || at.is_some_and(|at| at + i128::from(most) <= i128::from(key.part))
+            || key.part.is_multiple_of(most) && self.multiple(&key.first) % i128::from(most) == 0
+    }
+
+    /// Whether indices from that of a key on are of several tiles.
+    pub(super) fn is_several(&self, key: &Key, count: Count) -> bool {
+        let Count { most, is_exact, end } = count;
+        if !is_exact || most == 0 {
+            return false;
+        }
+        if let Some(first) = key.first.as_constant() {
+            let last = (first + i128::from(most)).min(i128::from(end)) - 1;
+            let part = i128::from(key.part);
+            return last >= first && first.div_euclid(part) != last.div_euclid(part);
+        }
+        // None of them is past the end.
+        most > key.part && end.is_multiple_of(most) && self.multiple(&key.first) % i128::from(most) == 0
     }
 }
 

@@ -7,20 +7,21 @@
 use super::AxisSet;
 use super::index::Indices;
 use super::tile::{Flow, Known, Lies, Tile, Tiles, got, meet};
-use crate::walk;
+use crate::{arrays_read, walk};
 use wsp_core::limits::MAX_RANK;
 use wsp_core::policy::{LayoutDim, MeshAxis};
 use wsp_core::{LocalId, TensorId};
 use wsp_diag::Span;
-use wsp_ir::{ArrayRef, Block, Expr, ExprKind, Function, Module, Stmt, StmtKind};
+use wsp_ir::{Arg, ArrayRef, Block, Expr, ExprKind, Function, Module, Stmt, StmtKind};
 
 /// A tensor as one task reaches it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Seen {
     /// The axes of dimensions that the task reaches across tiles.
     pub(super) dims: [LayoutDim; MAX_RANK],
-    /// Of these dimensions: the index that a kernel counts as 0, and how many indices a tile has.
+    /// Of these dimensions: the index that a kernel counts as 0, where they end, and how many indices a tile has.
     pub(super) first: [u32; MAX_RANK],
+    pub(super) end: [u32; MAX_RANK],
     pub(super) part: [u32; MAX_RANK],
     /// The dimensions of the tensor itself that are reached across tiles.
     pub(super) across: [LayoutDim; MAX_RANK],
@@ -30,6 +31,8 @@ pub(super) struct Seen {
     pub(super) pending: AxisSet,
     /// Where it is read: whether a relayout brings it there from where it is stored.
     pub(super) is_moved: bool,
+    /// The task does not reach it at all.
+    pub(super) nowhere: bool,
     /// The axes over which other tasks reach other parts of it, on other tiles.
     pub(super) parts: AxisSet,
 }
@@ -65,6 +68,14 @@ pub(super) struct Left {
     pub(super) split: Span,
 }
 
+/// What a kernel does with tensors.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Found {
+    /// Those that it loads, and where first.
+    pub(super) loaded: Vec<(TensorId, Span)>,
+    pub(super) left: Vec<Left>,
+}
+
 /// What is wrong.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Fault {
@@ -87,17 +98,17 @@ pub(super) enum Fault {
 
 pub(super) type Checked<T> = Result<T, Fault>;
 
-/// The sums that a kernel of a module leaves pending.
+/// What a kernel of a module loads, and the sums that it leaves pending.
 ///
 /// # Errors
 /// The first operation that reads what no tile has.
-pub(super) fn analyse(module: &Module, func: &Function, reached: &dyn Reached) -> Checked<Vec<Left>> {
+pub(super) fn analyse(module: &Module, func: &Function, reached: &dyn Reached) -> Checked<Found> {
     let mut walk = Walk {
         module,
         func,
         reached,
         splits: [None; 2],
-        left: Vec::new(),
+        found: Found::default(),
         stored: Vec::new(),
         indices: Indices::default(),
         loops: Vec::new(),
@@ -105,7 +116,7 @@ pub(super) fn analyse(module: &Module, func: &Function, reached: &dyn Reached) -
     let locals = func.locals.len();
     let mut flow = Some(Known { tiles: vec![None; locals], values: vec![None; locals] });
     walk.block(&func.body, &mut flow)?;
-    Ok(walk.left)
+    Ok(walk.found)
 }
 
 /// A loop that is under way.
@@ -123,7 +134,7 @@ pub(super) struct Walk<'a> {
     pub(super) reached: &'a dyn Reached,
     /// Where a sum was split first over each axis, and the tensor whose dimension it was.
     pub(super) splits: [Option<(Span, Option<TensorId>)>; 2],
-    pub(super) left: Vec<Left>,
+    pub(super) found: Found,
     /// Tensors that are stored so far.
     pub(super) stored: Vec<TensorId>,
     pub(super) indices: Indices,
@@ -222,7 +233,7 @@ impl Walk<'_> {
     }
 
     /// Elements, and sums and maxima of tiles, in the expressions of a statement.
-    fn numbers(&self, stmt: &Stmt, tiles: &Tiles) -> Checked<()> {
+    fn numbers(&mut self, stmt: &Stmt, tiles: &Tiles) -> Checked<()> {
         let mut wrong = None;
         walk::exprs(stmt, &mut |expr| {
             if wrong.is_none() {
@@ -232,16 +243,20 @@ impl Walk<'_> {
         wrong.map_or(Ok(()), Err)
     }
 
-    fn scalar(&self, expr: &Expr, tiles: &Tiles) -> Checked<()> {
+    fn scalar(&mut self, expr: &Expr, tiles: &Tiles) -> Checked<()> {
         match &expr.kind {
             ExprKind::LoadScalar(tensor, _)
             | ExprKind::Load(ArrayRef::Tensor(tensor), _)
             | ExprKind::ArrayMax(ArrayRef::Tensor(tensor), _)
             | ExprKind::ArraySum(ArrayRef::Tensor(tensor), _) => self.element(*tensor, expr.span)?,
-            ExprKind::Call(_, args) => {
-                for arg in args {
-                    if let wsp_ir::Arg::Array(ArrayRef::Tensor(tensor)) = arg {
-                        self.element(*tensor, expr.span)?;
+            ExprKind::Call(called, args) => {
+                let given = args.iter().filter_map(|arg| match arg {
+                    Arg::Array(array) => Some(*array),
+                    Arg::Scalar(_) => None,
+                });
+                for array in given.chain(arrays_read(self.module, *called)) {
+                    if let ArrayRef::Tensor(tensor) = array {
+                        self.element(tensor, expr.span)?;
                     }
                 }
             }
@@ -266,7 +281,7 @@ impl Walk<'_> {
     }
 
     /// Elements of a tensor become numbers.
-    fn element(&self, tensor: TensorId, span: Span) -> Checked<()> {
+    fn element(&mut self, tensor: TensorId, span: Span) -> Checked<()> {
         self.readable(tensor, span)?;
         let over = self.reached.loaded(tensor).unwrap_or_default().axes();
         self.number(over, Some(tensor), span)

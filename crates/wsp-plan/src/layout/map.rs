@@ -185,18 +185,19 @@ impl TileMap {
 
     /// A tensor as a task reaches it: which of its dimensions go past the part of one tile.
     pub(super) fn seen(&self, layout: &TensorLayout, regions: &[Region], tensor: TensorId) -> Seen {
-        let mut seen = Seen::default();
+        let of = || regions.iter().filter(|region| region.tensor == tensor && !region.is_empty());
+        let mut seen = Seen { nowhere: of().next().is_none(), ..Seen::default() };
         for (dim, lies) in layout.dims.iter().enumerate() {
             let Some(axis) = lies.axis().filter(|axis| self.grid.along(*axis) > 1) else { continue };
-            let of = regions.iter().filter(|region| region.tensor == tensor && !region.is_empty());
             let part = layout.part(dim, self.grid);
             let (mut first, mut last) = (u32::MAX, 0);
-            for region in of {
+            for region in of() {
                 first = first.min(region.lo[dim] / part);
                 last = last.max((region.hi[dim].min(layout.shape[dim]).max(1) - 1) / part);
             }
             if first < last {
-                (seen.dims[dim], seen.across[dim], seen.part[dim]) = (*lies, *lies, part);
+                (seen.dims[dim], seen.across[dim]) = (*lies, *lies);
+                (seen.part[dim], seen.end[dim]) = (part, layout.shape[dim]);
             } else if first == last {
                 seen.within = seen.within.with(AxisSet::of(axis));
             }

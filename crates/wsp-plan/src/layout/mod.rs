@@ -11,6 +11,7 @@
 pub(crate) mod codes;
 mod combine;
 pub(crate) mod declared;
+mod faults;
 mod index;
 mod kernel;
 mod map;

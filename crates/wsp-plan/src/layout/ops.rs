@@ -2,7 +2,7 @@
 
 use super::kernel::{Checked, Walk};
 use super::place::{Stored, adds_up, is_zero};
-use super::tile::{Known, Lies, Side, Tile, got};
+use super::tile::{Known, Side, Tile, got};
 use wsp_core::LocalId;
 use wsp_diag::Span;
 use wsp_ir::{Operand, Part, TileOp, TileUse, UnaryTileOp};

@@ -1,6 +1,6 @@
 //! Loads and stores of a kernel: what is fetched, and where a store may put what tiles have.
 
-use super::index::Key;
+use super::index::{Count, Key};
 use super::kernel::{Checked, Fault, Left, Seen, Walk};
 use super::tile::{Known, Lies, Side, Tile};
 use super::{AXES, AxisSet};
@@ -21,13 +21,16 @@ pub(super) struct Stored<'a> {
 
 impl Walk<'_> {
     /// A tensor has no pending sums, and this task stores none of what it loads in another layout.
-    pub(super) fn readable(&self, tensor: TensorId, span: Span) -> Checked<()> {
+    pub(super) fn readable(&mut self, tensor: TensorId, span: Span) -> Checked<()> {
+        if !self.found.loaded.iter().any(|(known, _)| *known == tensor) {
+            self.found.loaded.push((tensor, span));
+        }
         let loaded = self.reached.loaded(tensor).unwrap_or_default();
         if let Some(axis) = loaded.pending.axes().next() {
             return Err(Fault::PendingTensor { span, tensor, axis });
         }
         let same = |other: TensorId| self.reached.same(other, tensor);
-        let own = self.left.iter().find(|left| same(left.tensor) && !left.pending.is_empty());
+        let own = self.found.left.iter().find(|left| same(left.tensor) && !left.pending.is_empty());
         if let Some((left, axis)) = own.and_then(|left| Some((left, left.pending.axes().next()?))) {
             let (_, contracted) = self.source(axis).unwrap_or((span, None));
             return Err(Fault::PendingTile { span, word: "load", axis, split: left.split, contracted });
@@ -60,19 +63,25 @@ impl Walk<'_> {
         for (dim, lies) in seen.dims.iter().enumerate() {
             let Some(axis) = lies.axis() else { continue };
             let key = self.key(&seen, (tensor, at, dim), known, span)?;
-            let side = side_of(at, dim);
-            let one = side.is_none_or(|side| {
-                let most = most[side as usize].and_then(as_count);
-                let bounds = [most, self.room(dst, side)];
-                self.indices.is_one_part(&key, bounds.into_iter().flatten().min())
-            });
-            tile.lies[axis as usize] = match side {
-                Some(side) if !one => Lies::Shard(side, key),
-                _ => Lies::Own(key),
+            tile.lies[axis as usize] = match side_of(at, dim) {
+                Some(side) => self.along_side(dst, side, most[side as usize], key, seen.end[dim]),
+                None => Lies::Own(key),
             };
             tile.of[axis as usize] = Some(tensor);
         }
         Ok(tile)
+    }
+
+    /// What a load of a tile has of one side of it.
+    fn along_side(&self, dst: LocalId, side: Side, most: Option<&Expr>, key: Key, end: u32) -> Lies {
+        let (said, room) = (most.and_then(as_count), self.room(dst, side));
+        let bound = [said, room].into_iter().flatten().min();
+        if self.indices.is_one_part(&key, bound) {
+            return Lies::Own(key);
+        }
+        let is_exact = room.is_some() && said.is_some() == most.is_some();
+        let several = bound.is_some_and(|most| self.indices.is_several(&key, Count { most, is_exact, end }));
+        Lies::Shard(side, Key { several, ..key })
     }
 
     /// Which tile along an axis has the first index of a dimension that a load or a store goes along.
@@ -96,7 +105,7 @@ impl Walk<'_> {
             );
             Fault::Unlike { span, message, relayout: Some(tensor), axis }
         };
-        Ok(Key { first: first.ok_or_else(unknown)?, part: seen.part[dim] })
+        Ok(Key { first: first.ok_or_else(unknown)?, part: seen.part[dim], several: false })
     }
 
     /// How many rows or columns a tile has room for, where that is known.
@@ -111,7 +120,8 @@ impl Walk<'_> {
     /// A store of a number, which all tiles have.
     pub(super) fn store_number(&mut self, tensor: TensorId, value: &Expr, span: Span) -> Checked<()> {
         self.stored.extend((!self.stored.contains(&tensor)).then_some(tensor));
-        if !is_zero(value) {
+        let nowhere = self.reached.stored(tensor).is_some_and(|seen| seen.nowhere);
+        if !is_zero(value) && !nowhere {
             self.leave(tensor, AxisSet::default(), span);
         }
         Ok(())
@@ -125,6 +135,9 @@ impl Walk<'_> {
         let Some(tile) = &known.tiles[src.index()] else { return Ok(()) };
         self.alike(tile, "store", span)?;
         let seen = self.reached.stored(tensor).unwrap_or_default();
+        if seen.nowhere {
+            return Ok(());
+        }
         let mut pending = AxisSet::default();
         for axis in AXES {
             if self.stored_along(axis, tile, of, &seen, known)? {
@@ -147,8 +160,8 @@ impl Walk<'_> {
 
     fn leave(&mut self, tensor: TensorId, pending: AxisSet, split: Span) {
         let left = Left { tensor, pending, split };
-        if !self.left.contains(&left) {
-            self.left.push(left);
+        if !self.found.left.contains(&left) {
+            self.found.left.push(left);
         }
     }
 
@@ -180,13 +193,13 @@ impl Walk<'_> {
                 let key = self.key(seen, (of.tensor, of.at, dim), known, of.span)?;
                 let side = side_of(of.at, dim);
                 let fits = match lies {
-                    Lies::Shard(own, there) => side == Some(*own) && *there == key,
+                    Lies::Shard(own, there) => side == Some(*own) && there.is_at(&key),
                     Lies::Own(there) => {
                         let one = side.is_none_or(|side| {
                             let room = self.room(of.src, side);
                             self.indices.is_one_part(&key, room)
                         });
-                        one && *there == key
+                        one && there.is_at(&key)
                     }
                     _ => false,
                 };

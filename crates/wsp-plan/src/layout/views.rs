@@ -51,7 +51,7 @@ impl LayoutAnalyzer {
             }
         };
         let mut ways = Ways(views.map(way).collect());
-        ways.from_first_part();
+        ways.count_from_first_part();
         self.follow(module, task.kernel.index(), (&source.module, func), ways)
     }
 
@@ -102,12 +102,12 @@ impl LayoutAnalyzer {
 
 /// A tensor in the dimensions that a view of it keeps, of which index 0 is where the region begins.
 fn kept(seen: Seen, shape: &ViewShape, region: &Region) -> Seen {
-    let mut view =
-        Seen { dims: Default::default(), first: Default::default(), part: Default::default(), ..seen };
+    let Seen { across, within, pending, is_moved, nowhere, parts, .. } = seen;
+    let mut view = Seen { across, within, pending, is_moved, nowhere, parts, ..Seen::default() };
     for (dim, of) in shape.keep.iter().map(|of| usize::from(*of)).enumerate() {
         (view.dims[dim], view.part[dim]) = (seen.dims[of], seen.part[of]);
         if seen.dims[of] != LayoutDim::Replicate {
-            view.first[dim] = region.lo[of];
+            (view.first[dim], view.end[dim]) = (region.lo[of], region.hi[of]);
         }
     }
     view

@@ -273,7 +273,7 @@ const RIGHT: &[(&str, &str, &[&str])] = &[
         "products of chunks across tiles",
         ADDED,
         &[
-            "VecTile<float, 16, 6> u; VecTile<float, 6, 16> v; TASSIGN(p, 0.0f); for (uint32_t i = 0; i < 12; i += 6) { TLOAD(u, a, {0, i}); TLOAD(v, b, {i, 0}); TMATMUL_ACC(p, u, v); } TSTORE(out, p, {0, 0});",
+            "VecTile<float, 16, 8> u; VecTile<float, 8, 16> v; TASSIGN(p, 0.0f); for (uint32_t i = 0; i < 16; i += 8) { TLOAD(u, a, {0, i}); TLOAD(v, b, {i, 0}); TMATMUL_ACC(p, u, v); } TSTORE(out, p, {0, 0});",
         ],
     ),
     (
