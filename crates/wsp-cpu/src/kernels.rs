@@ -12,7 +12,7 @@ use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::SchedulePolicy;
 use wsp_ir::{Consumer, Expr, Module, Storage, StructDef, Tensor};
 use wsp_kernel::{Env, ScalarCode, Scratch, Trap, Value};
-use wsp_plan::layout::Tensors;
+use wsp_plan::layout::{Tensors, check_shared};
 use wsp_plan::{Bound, KernelAccess, LoweredPlan};
 
 /// Regions that a task touches.
@@ -114,10 +114,14 @@ impl KernelTable {
     pub(crate) fn place(
         &mut self,
         policy: &SchedulePolicy,
-        module: &Module,
+        plan: &LoweredPlan,
         bound: &bind::Bound,
     ) -> Result<(), Vec<Diagnostic>> {
-        self.tiles = Tiles::new(policy, &BoundTensors { module, bound })?;
+        let faults = check_shared(policy, plan);
+        if !faults.is_empty() {
+            return Err(faults);
+        }
+        self.tiles = Tiles::new(policy, &BoundTensors { module: &plan.module, bound })?;
         Ok(())
     }
 

@@ -355,7 +355,7 @@ impl Program {
         let Prepared { bound, env, kernels, sizes, times, .. } = &mut prepared;
         let started = clock::now();
         let bindings = tasks.bind(&self.plan, bound, &options.set, arrays)?;
-        kernels.place(&tasks.schedule.policy, &self.plan.module, bound)?;
+        kernels.place(&tasks.schedule.policy, &self.plan, bound)?;
         *sizes = tasks.size(&bindings, &mut Planner::new(&self.plan, bound, env), kernels)?;
         times.sizing = clock::nanos_since(started);
         Ok((prepared, bindings))
@@ -380,7 +380,7 @@ impl Program {
         times.bind = clock::nanos_since(started);
         let started = clock::now();
         let mut kernels = KernelTable::new(&self.plan, &bound, &env)?;
-        kernels.place(&self.plan.policy, &self.plan.module, &bound)?;
+        kernels.place(&self.plan.policy, &self.plan, &bound)?;
         times.compile = clock::nanos_since(started);
         let recording = Recorded { outputs: options.recording, steps: options.recording };
         let sizes = Sizes::default();

@@ -119,6 +119,11 @@ pub(super) const ROWS: &[Row] = &[
         cases: Some(768),
     },
     Row {
+        name: "random kernels with layouts on a simulated grid",
+        cargo: &["--package", "wsp-plan", "--test", "it", "random_kernels_that_are_accepted"],
+        cases: Some(100_000),
+    },
+    Row {
         name: "machine models with random changes",
         cargo: &["--package", "wsp-plan", "--test", "it", "models_with_random_changes"],
         cases: Some(1_000_000),

@@ -1,153 +1,229 @@
 //! Operations of several tiles, and sums: which layouts fit, and what they make.
+//!
+//! An operation runs on the tiles along an axis that have all of its operands. Where one of them lies on one tile only, so does the
+//! result, and the others keep what they had: a sum in place of one of its operands, zeros or parts, is in parts then.
 
+use super::AXES;
+use super::index::Key;
 use super::kernel::{Checked, Fault, Walk};
-use super::tile::{ENDED, Tile, Tiles, later};
-use super::{AXES, AxisSet, Differ, join};
-use wsp_core::policy::{LayoutDim, MeshAxis};
+use super::tile::{Lies, Side, Tile, Tiles, got};
+use wsp_core::LocalId;
+use wsp_core::policy::MeshAxis;
 use wsp_diag::Span;
 use wsp_ir::{BinaryTileOp, Operand, ReduceOp};
 
 impl Walk<'_> {
-    /// Two dimensions that meet.
-    fn meet(
-        &self,
-        a: (LayoutDim, &Tile),
-        b: (LayoutDim, &Tile),
-        word: &str,
-        span: Span,
-    ) -> Checked<LayoutDim> {
-        join(a.0, b.0).map_err(|Differ(first, second)| {
-            let (first_word, second_word) = (first.word(), second.word());
-            let message = format!(
-                "operands of `{word}` are sharded over different axes, `{first_word}` and `{second_word}`"
-            );
-            match (a.1.of(first), b.1.of(second)) {
-                (of, None) => Fault::Unlike { span, message, relayout: of, axis: first },
-                (_, of) => Fault::Unlike { span, message, relayout: of, axis: second },
+    /// Operands that do not meet along an axis.
+    fn apart(&self, axis: MeshAxis, a: &Tile, b: &Tile, word: &str, span: Span) -> Fault {
+        let name = axis.word();
+        let message = match (a.along(axis), b.along(axis)) {
+            (Lies::Shard(first, _), Lies::Shard(second, _)) if first != second => {
+                format!("rows and columns of the result of `{word}` would both be sharded over `{name}`")
             }
+            (Lies::Shard(side, _), Lies::Shard(..)) => {
+                format!(
+                    "{} of operands of `{word}` are sharded over `{name}` from different indices on",
+                    side.word()
+                )
+            }
+            _ => format!("operands of `{word}` lie on different tiles along `{name}`"),
+        };
+        Fault::Unlike { span, message, relayout: b.of(axis).or(a.of(axis)), axis }
+    }
+
+    /// What two operands make of an axis, neither of which is in parts.
+    fn along(&self, axis: MeshAxis, a: &Tile, b: &Tile, word: &str, span: Span) -> Checked<Lies> {
+        match (a.along(axis), b.along(axis)) {
+            (Lies::Whole, other) | (other, Lies::Whole) => Ok(other.clone()),
+            (own, other) if own == other => Ok(own.clone()),
+            _ => Err(self.apart(axis, a, b, word, span)),
+        }
+    }
+
+    /// A dimension is sharded over one axis at most.
+    fn one_axis(&self, tile: Tile, a: &Tile, b: &Tile, word: &str, span: Span) -> Checked<Tile> {
+        let [Lies::Shard(first, _), Lies::Shard(second, _)] = &tile.lies else { return Ok(tile) };
+        if first != second {
+            return Ok(tile);
+        }
+        let axis_of =
+            |tile: &Tile| AXES.into_iter().find(|axis| matches!(tile.along(*axis), Lies::Shard(..)));
+        let [first, second] = [axis_of(a).unwrap_or_default(), axis_of(b).unwrap_or_default()];
+        let message = format!(
+            "operands of `{word}` are sharded over different axes, `{}` and `{}`",
+            first.word(),
+            second.word()
+        );
+        Err(match (a.of(first), b.of(second)) {
+            (of, None) => Fault::Unlike { span, message, relayout: of, axis: first },
+            (_, of) => Fault::Unlike { span, message, relayout: of, axis: second },
         })
     }
 
-    /// Element-wise, of tiles of one shape; pending sums stay with the caller.
-    pub(super) fn met(&self, a: &Tile, b: &Tile, word: &str, span: Span) -> Checked<Tile> {
-        let rows = self.meet((a.rows, a), (b.rows, b), word, span)?;
-        let cols = self.meet((a.cols, a), (b.cols, b), word, span)?;
-        self.shaped(rows, cols, a, b, word, span)
+    fn both(&self, a: &Tile, b: &Tile, lies: [Lies; AXES.len()], word: &str, span: Span) -> Checked<Tile> {
+        let tile = Tile { lies, of: AXES.map(|axis| a.of(axis).or(b.of(axis))) };
+        self.one_axis(tile, a, b, word, span)
     }
 
-    /// A result of two operands: no axis shards both of its dimensions.
-    fn shaped(
-        &self,
-        rows: LayoutDim,
-        cols: LayoutDim,
+    /// Element-wise, of tiles of one shape that are no parts of sums.
+    pub(super) fn met(&self, a: &Tile, b: &Tile, word: &str, span: Span) -> Checked<Tile> {
+        let [x, y] = AXES.map(|axis| self.along(axis, a, b, word, span));
+        self.both(a, b, [x?, y?], word, span)
+    }
+
+    /// The sum of two tiles, none of zeros; it takes the place of one of them where that is `placed`.
+    pub(super) fn added(
+        &mut self,
+        a: Option<&Tile>,
+        b: Option<&Tile>,
+        placed: [bool; 2],
+        word: &'static str,
+        span: Span,
+    ) -> Checked<Option<Tile>> {
+        let (only, in_place) = match (a, b) {
+            (None, None) => return Ok(None),
+            (Some(a), Some(b)) => return self.added_to(a, b, placed, word, span).map(Some),
+            (Some(only), None) => (only, placed[1]),
+            (None, Some(only)) => (only, placed[0]),
+        };
+        let mut tile = only.clone();
+        for axis in AXES {
+            if in_place && matches!(tile.along(axis), Lies::Own(_)) {
+                self.split(axis, tile.of(axis), span);
+                tile.lies[axis as usize] = Lies::Pending;
+            }
+        }
+        Ok(Some(tile))
+    }
+
+    fn added_to(
+        &mut self,
         a: &Tile,
         b: &Tile,
-        word: &str,
+        placed: [bool; 2],
+        word: &'static str,
         span: Span,
     ) -> Checked<Tile> {
-        if let (Some(axis), true) = (rows.axis(), rows == cols) {
-            let message = format!(
-                "rows and columns of the result of `{word}` would both be sharded over `{}`",
-                axis.word()
-            );
-            return Err(Fault::Unlike { span, message, relayout: b.of(axis).or(a.of(axis)), axis });
+        let mut lies = [Lies::Whole, Lies::Whole];
+        for axis in AXES {
+            lies[axis as usize] = match (a.along(axis), b.along(axis)) {
+                (Lies::Pending, Lies::Pending) => Lies::Pending,
+                (Lies::Pending, Lies::Own(_)) if placed[0] => Lies::Pending,
+                (Lies::Own(_), Lies::Pending) if placed[1] => Lies::Pending,
+                (Lies::Pending, _) | (_, Lies::Pending) => {
+                    self.whole_sums(a, word, span)?;
+                    self.whole_sums(b, word, span)?;
+                    Lies::Unlike
+                }
+                _ => self.along(axis, a, b, word, span)?,
+            };
         }
-        self.together(a, b, word, span)?;
-        let of = AXES.map(|axis| a.of(axis).or(b.of(axis)));
-        let pending = a.pending.with(b.pending);
-        Ok(Tile { rows, cols, pending, turns: later(a.turns, b.turns), of, unlike: AxisSet::default() })
+        self.both(a, b, lies, word, span)
     }
 
-    /// Operands lie on the same tiles: where a loop goes from tile to tile with one of them, the other goes with it or is everywhere,
-    /// and what is sharded over an axis is not met by parts of sums over it.
-    fn together(&self, a: &Tile, b: &Tile, word: &str, span: Span) -> Checked<()> {
-        let apart = |axis: &MeshAxis| {
-            let (first, second) = (a.turns[*axis as usize], b.turns[*axis as usize]);
-            let alone = |own: u8, other: u8, there: &Tile| own > 0 && other == 0 && there.is_sharded(*axis);
-            alone(first, second, b)
-                || alone(second, first, a)
-                || first > 0 && second > 0 && first != second && first.max(second) != ENDED
-                || a.pending.has(*axis) && b.is_sharded(*axis)
-                || b.pending.has(*axis) && a.is_sharded(*axis)
-        };
-        let Some(axis) = AXES.into_iter().find(apart) else { return Ok(()) };
-        let message = format!("operands of `{word}` lie on different tiles along `{}`", axis.word());
-        Err(Fault::Unlike { span, message, relayout: b.of(axis).or(a.of(axis)), axis })
-    }
-
-    /// A sum of two tiles: both are parts over the same axes, or neither is; what a loop takes from tile to tile adds to parts over
-    /// that axis.
-    pub(super) fn added(&self, a: &Tile, b: &Tile, word: &'static str, span: Span) -> Checked<Tile> {
-        let adds = |part: &Tile, other: &Tile| {
-            part.turning(|turn| turn == ENDED).without(other.turning(|turn| turn > 0)).is_empty()
-        };
-        if a.pending != b.pending || !adds(a, b) || !adds(b, a) {
-            self.whole_sums(a, word, span)?;
-            self.whole_sums(b, word, span)?;
-        }
-        self.met(a, b, word, span)
+    /// A row or a column that meets all of a tile is one: its other side is not sharded.
+    pub(super) fn expands(&self, one: Side, tile: &Tile, word: &str, span: Span) -> Checked<()> {
+        self.whole(tile, |side| side == one, word, span)
     }
 
     pub(super) fn binary(
-        &self,
+        &mut self,
         op: BinaryTileOp,
-        a: Option<Tile>,
+        dst: LocalId,
+        a: LocalId,
         b: &Operand,
         tiles: &Tiles,
         span: Span,
     ) -> Checked<Option<Tile>> {
         let word = op.word();
-        let left = a.unwrap_or_default();
-        let right = match b {
-            Operand::Tile(tile) => tiles[tile.index()],
+        let of_tile = match b {
+            Operand::Tile(tile) => Some(*tile),
             Operand::Column(tile) => {
-                tiles[tile.index()].map(|tile| Tile { cols: LayoutDim::Replicate, ..tile })
+                self.expands(Side::Cols, &got(tiles, *tile), word, span)?;
+                Some(*tile)
             }
-            Operand::Row(tile) => tiles[tile.index()].map(|tile| Tile { rows: LayoutDim::Replicate, ..tile }),
-            Operand::Scalar(_) => Some(Tile::default()),
+            Operand::Row(tile) => {
+                self.expands(Side::Rows, &got(tiles, *tile), word, span)?;
+                Some(*tile)
+            }
+            Operand::Scalar(_) => None,
         };
+        let left = tiles[a.index()].as_ref();
+        let whole = Tile::default();
+        // A number is on all tiles.
+        let right = of_tile.map_or(Some(&whole), |tile| tiles[tile.index()].as_ref());
+        if matches!(op, BinaryTileOp::Add | BinaryTileOp::Sub) {
+            // `x - sum` in the place of the sum changes the sign of one part only; of zeros none has one.
+            let second = *b == Operand::Tile(dst) && (op == BinaryTileOp::Add || right.is_none());
+            return self.added(left, right, [dst == a, second], word, span);
+        }
+        let (left, right) = (left.unwrap_or(&whole), right.unwrap_or(&whole));
+        let is_integer = || self.elem(dst).is_some_and(|elem| elem.is_integer());
         match op {
-            BinaryTileOp::Add | BinaryTileOp::Sub => match (a, right) {
-                (None, None) => return Ok(None),
-                // Zeros add nothing to any part.
-                (None, Some(only)) if !matches!(b, Operand::Scalar(_)) => return Ok(Some(only)),
-                (Some(only), None) => return Ok(Some(only)),
-                _ => return self.added(&left, &right.unwrap_or_default(), word, span).map(Some),
-            },
             // The product of a part and a number is a part of the product.
-            BinaryTileOp::Mul if left.parts().is_empty() => {
-                self.outside(&right.unwrap_or_default(), &left, word, span)?;
-            }
-            BinaryTileOp::Mul | BinaryTileOp::Div => {
-                self.whole_sums(&right.unwrap_or_default(), word, span)?;
-                self.outside(&left, &right.unwrap_or_default(), word, span)?;
+            BinaryTileOp::Mul => self.scaled(left, right, word, span).map(Some),
+            BinaryTileOp::Div if !is_integer() => {
+                self.whole_sums(right, word, span)?;
+                self.scaled(left, right, word, span).map(Some)
             }
             _ => {
-                self.whole_sums(&left, word, span)?;
-                self.whole_sums(&right.unwrap_or_default(), word, span)?;
+                self.whole_sums(left, word, span)?;
+                self.whole_sums(right, word, span)?;
+                self.met(left, right, word, span).map(Some)
             }
         }
-        self.met(&left, &right.unwrap_or_default(), word, span).map(Some)
     }
 
-    /// The factor of parts of a sum is the same on all tiles that have one.
-    fn outside(&self, parts: &Tile, factor: &Tile, word: &'static str, span: Span) -> Checked<()> {
-        let along = factor.turning(|turn| turn > 0);
-        let both =
-            |axis: &MeshAxis| parts.parts().has(*axis) && (along.has(*axis) || factor.is_sharded(*axis));
-        if AXES.iter().any(both) { self.whole_sums(parts, word, span) } else { Ok(()) }
+    /// A product, or a quotient: the factor of parts of a sum is the same on all tiles that have one.
+    fn scaled(&self, a: &Tile, b: &Tile, word: &'static str, span: Span) -> Checked<Tile> {
+        for axis in AXES {
+            let (first, second) = (a.along(axis), b.along(axis));
+            if *first == Lies::Pending && *second != Lies::Whole {
+                self.whole_sums(a, word, span)?;
+            }
+            if *second == Lies::Pending && *first != Lies::Whole {
+                self.whole_sums(b, word, span)?;
+            }
+        }
+        self.met(a, b, word, span)
     }
 
-    /// A reduction over columns (`by_row`), or over rows. Only parts of sums can be added up later.
-    pub(super) fn reduce(&mut self, op: ReduceOp, src: &Tile, by_row: bool, span: Span) -> Checked<Tile> {
+    /// A reduction that one side of a tile goes away in. Only parts of sums can be added up later.
+    pub(super) fn reduce(
+        &mut self,
+        op: ReduceOp,
+        src: Option<&Tile>,
+        gone: Side,
+        span: Span,
+    ) -> Checked<Option<Tile>> {
+        let Some(src) = src else { return Ok((op != ReduceOp::Sum).then(Tile::default)) };
         if op != ReduceOp::Sum {
             self.whole_sums(src, op.word(), span)?;
-            self.whole(src, [!by_row, by_row], op.word(), span)?;
+            self.whole(src, |side| side == gone, op.word(), span)?;
         }
-        let (kept, gone) = if by_row { (src.rows, src.cols) } else { (src.cols, src.rows) };
-        let pending = src.pending.with(self.split(gone, src, src, span));
-        let (rows, cols) = if by_row { (kept, LayoutDim::Replicate) } else { (LayoutDim::Replicate, kept) };
-        Ok(Tile { rows, cols, pending, ..*src })
+        let mut tile = src.clone();
+        for axis in AXES {
+            if let Lies::Shard(side, key) = tile.along(axis)
+                && *side == gone
+            {
+                self.several(axis, key, src, op.word(), span)?;
+                self.split(axis, tile.of(axis), span);
+                tile.lies[axis as usize] = Lies::Pending;
+            }
+        }
+        Ok(Some(tile))
+    }
+
+    /// A sum goes along indices that are known to be of several tiles: of those of one tile no other has a part.
+    fn several(&self, axis: MeshAxis, key: &Key, tile: &Tile, word: &str, span: Span) -> Checked<()> {
+        if key.several {
+            return Ok(());
+        }
+        let message = format!(
+            "`{word}` adds up indices that may all lie on one tile along `{}`, or on several",
+            axis.word()
+        );
+        Err(Fault::Unlike { span, message, relayout: tile.of(axis), axis })
     }
 
     /// `a · b`.
@@ -155,25 +231,34 @@ impl Walk<'_> {
         let word = "matmul";
         self.whole_sums(a, word, span)?;
         self.whole_sums(b, word, span)?;
-        let inner = self.meet((a.cols, a), (b.rows, b), word, span)?;
-        let mut tile = self.shaped(a.rows, b.cols, a, b, word, span)?;
-        if let Some(axis) = inner.axis().filter(|_| inner == a.rows || inner == b.cols) {
-            let message = format!(
-                "the inner dimension of `matmul` and one of its result are both sharded over `{}`",
-                axis.word()
-            );
-            let relayout = if inner == a.rows { b.of(axis) } else { a.of(axis) };
-            return Err(Fault::Unlike { span, message, relayout, axis });
+        let mut lies = [Lies::Whole, Lies::Whole];
+        for axis in AXES {
+            let sum = |walk: &mut Self, key: &Key, of: &Tile, or: &Tile| {
+                walk.several(axis, key, of, word, span)?;
+                walk.split(axis, of.of(axis).or(or.of(axis)), span);
+                Ok(Lies::Pending)
+            };
+            let (first, second) = (a.along(axis), b.along(axis));
+            lies[axis as usize] = match (first, second) {
+                (Lies::Shard(Side::Cols, own), Lies::Shard(Side::Rows, other)) if own == other => {
+                    sum(self, own, a, b)?
+                }
+                (Lies::Shard(Side::Cols, key), Lies::Whole) => sum(self, key, a, b)?,
+                (Lies::Whole, Lies::Shard(Side::Rows, key)) => sum(self, key, b, a)?,
+                (Lies::Whole, other) | (other, Lies::Whole) => other.clone(),
+                (Lies::Own(own), Lies::Own(other)) if own == other => first.clone(),
+                (Lies::Shard(Side::Rows, _), Lies::Shard(Side::Rows, _))
+                | (Lies::Shard(Side::Cols, _), Lies::Shard(Side::Cols, _)) => {
+                    let message = format!(
+                        "the inner dimension of `matmul` and one of its result are both sharded over `{}`",
+                        axis.word()
+                    );
+                    let relayout = if matches!(first, Lies::Shard(Side::Rows, _)) { b } else { a }.of(axis);
+                    return Err(Fault::Unlike { span, message, relayout, axis });
+                }
+                _ => return Err(self.apart(axis, a, b, word, span)),
+            };
         }
-        let (first, second) = if a.cols == inner { (a, b) } else { (b, a) };
-        tile.pending = tile.pending.with(self.split(inner, first, second, span));
-        Ok(tile)
-    }
-
-    /// A dimension that is added up: the sum is split where it is sharded.
-    fn split(&mut self, dim: LayoutDim, of: &Tile, or: &Tile, span: Span) -> AxisSet {
-        let Some(axis) = dim.axis() else { return AxisSet::default() };
-        self.splits[axis as usize].get_or_insert((span, of.of(axis).or(or.of(axis))));
-        AxisSet::of(axis)
+        self.both(a, b, lies, word, span)
     }
 }

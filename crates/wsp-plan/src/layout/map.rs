@@ -121,6 +121,24 @@ impl TileMap {
         self.held(tensor).is_some_and(|held| held.read.is_some())
     }
 
+    /// Whether a relayout brings a tensor from one layout into another.
+    fn is_moved(&self, tensor: TensorId) -> bool {
+        let both = self.held(tensor).and_then(|held| Some((&held.stored, held.read.as_ref()?)));
+        both.is_some_and(|(stored, read)| stored.dims != read.dims || !stored.pending.is_empty())
+    }
+
+    /// A tensor as a task loads it; none where nothing is said of it.
+    pub(super) fn loaded_by(&self, tensor: TensorId, regions: &[Region]) -> Option<Seen> {
+        let seen = self.seen(self.held(tensor)?.read(), regions, tensor);
+        Some(Seen { is_moved: self.is_moved(tensor), ..seen })
+    }
+
+    /// All of a tensor.
+    pub(super) fn all_of(&self, tensor: TensorId) -> Option<Region> {
+        let shape = &self.held(tensor)?.stored.shape;
+        Region::new(tensor, &vec![0; shape.len()], shape)
+    }
+
     /// What each relayout does, a line for each. `pending` has the sums that kernels leave, by tensor.
     pub fn moves(&self, pending: &[AxisSet]) -> Vec<String> {
         let held = self.tensors.iter().enumerate();
@@ -167,19 +185,23 @@ impl TileMap {
 
     /// A tensor as a task reaches it: which of its dimensions go past the part of one tile.
     pub(super) fn seen(&self, layout: &TensorLayout, regions: &[Region], tensor: TensorId) -> Seen {
-        let mut seen = Seen::default();
-        for (dim, lies) in layout.dims.iter().enumerate().filter(|(_, lies)| lies.axis().is_some()) {
-            let of = regions.iter().filter(|region| region.tensor == tensor && !region.is_empty());
+        let of = || regions.iter().filter(|region| region.tensor == tensor && !region.is_empty());
+        let mut seen = Seen { nowhere: of().next().is_none(), ..Seen::default() };
+        for (dim, lies) in layout.dims.iter().enumerate() {
+            let Some(axis) = lies.axis().filter(|axis| self.grid.along(*axis) > 1) else { continue };
             let part = layout.part(dim, self.grid);
             let (mut first, mut last) = (u32::MAX, 0);
-            for region in of {
+            for region in of() {
                 first = first.min(region.lo[dim] / part);
                 last = last.max((region.hi[dim].min(layout.shape[dim]).max(1) - 1) / part);
             }
             if first < last {
-                seen.dims[dim] = *lies;
+                (seen.dims[dim], seen.across[dim]) = (*lies, *lies);
+                (seen.part[dim], seen.end[dim]) = (part, layout.shape[dim]);
+            } else if first == last {
+                seen.within = seen.within.with(AxisSet::of(axis));
             }
-            if let Some(axis) = lies.axis().filter(|_| first <= last && part < layout.shape[dim]) {
+            if first <= last && part < layout.shape[dim] {
                 seen.parts = seen.parts.with(AxisSet::of(axis));
             }
         }

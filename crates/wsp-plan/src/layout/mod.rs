@@ -11,13 +11,19 @@
 pub(crate) mod codes;
 mod combine;
 pub(crate) mod declared;
+mod faults;
+mod index;
 mod kernel;
 mod map;
+mod ops;
+mod place;
+mod shared;
 mod tasks;
 mod tile;
 mod views;
 
 pub use map::{Tensors, TileMap};
+pub use shared::check_shared;
 pub use tasks::{Facts, LayoutAnalyzer};
 
 use wsp_core::policy::{Grid, LayoutDim, MeshAxis};

@@ -1,27 +1,31 @@
 //! The tasks of a launch over layouts: each kernel for each way in which its tasks reach across tiles.
 
-use super::kernel::{Fault, Left, Reached, Seen, analyse};
-use super::map::{TileMap, without_axis};
+use super::faults::{kernel_label, pending_message, unlike_stores};
+use super::kernel::{Found, Left, Reached, Seen, analyse};
+use super::map::TileMap;
 use super::{AxisSet, codes};
-use crate::walk;
+use crate::{arrays_read, walk};
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use wsp_core::policy::MeshAxis;
 use wsp_core::{FuncId, Region, TensorId};
 use wsp_diag::{Diagnostic, Span};
-use wsp_ir::{Function, Module, Storage};
+use wsp_ir::{ArrayRef, Function, Module, Storage};
 
 /// Follows layouts and pending sums through the tasks of a launch, in elaboration order.
 #[derive(Debug)]
 pub struct LayoutAnalyzer {
     pub(super) map: Arc<TileMap>,
     /// The schedule is one of a `.pto` file.
-    of_spaces: bool,
+    pub(super) of_spaces: bool,
     /// Sums that tasks so far have left pending, by tensor, with what split them.
-    pending: Vec<Option<(AxisSet, Span)>>,
+    pub(super) pending: Vec<Option<(AxisSet, Span)>>,
+    /// Where tensors were loaded first that no relayout moves.
+    loaded: Vec<Option<(Span, String)>>,
     /// What was found of each kernel, by the way in which it reaches its tensors.
-    known: Vec<Vec<(Ways, Vec<Left>)>>,
-    /// Tensors of each kernel, as they were asked for.
-    touched: Vec<Option<Vec<TensorId>>>,
+    known: Vec<FxHashMap<Ways, Found>>,
+    /// Tensors of each kernel, as they were asked for, with whether its numbers are read as those of an array.
+    touched: Vec<Option<Vec<(TensorId, bool)>>>,
 }
 
 /// What diagnostics say of tensors.
@@ -58,11 +62,11 @@ impl Facts for Module {
 }
 
 /// How a task reaches each of the tensors of its kernel.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Ways(pub(super) Vec<Way>);
 
 /// Where a task loads and where it stores a tensor.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Way {
     /// Its name in the kernel: a view of it may have another.
     pub(super) name: TensorId,
@@ -77,9 +81,41 @@ impl Ways {
     }
 
     /// The tensor that a name of the kernel stands for.
-    fn tensor(&self, name: TensorId) -> TensorId {
+    pub(super) fn tensor(&self, name: TensorId) -> TensorId {
         self.of(name).map_or(name, |way| way.tensor)
     }
+}
+
+impl Ways {
+    /// Counts dimensions along each axis from the first part of all that is reached: tasks that reach later parts in the same way are alike.
+    pub(super) fn count_from_first_part(&mut self) {
+        for axis in super::AXES {
+            let mut reached: Vec<(&mut u32, &mut u32, u32)> = Vec::new();
+            for seen in self.0.iter_mut().flat_map(|way| [&mut way.loaded, &mut way.stored]).flatten() {
+                let dims = seen.dims.iter().zip(&seen.part).zip(seen.first.iter_mut().zip(&mut seen.end));
+                let over = dims.filter(|((dim, _), _)| dim.axis() == Some(axis));
+                reached.extend(over.map(|((_, part), (first, end))| (first, end, *part)));
+            }
+            let Some(first) = reached.iter().map(|(first, ..)| **first).min() else { continue };
+            let Some(parts) = reached.iter().try_fold(1u32, |all, (.., part)| least_multiple(all, *part))
+            else {
+                continue;
+            };
+            let before = first - first % parts;
+            for (first, end, _) in reached {
+                (*first, *end) = (*first - before, *end - before);
+            }
+        }
+    }
+}
+
+/// The least common multiple, of numbers from 1 on; none above 32 bits.
+fn least_multiple(a: u32, b: u32) -> Option<u32> {
+    let (mut divisor, mut rest) = (a, b);
+    while rest != 0 {
+        (divisor, rest) = (rest, divisor % rest);
+    }
+    (a / divisor).checked_mul(b)
 }
 
 impl Reached for Ways {
@@ -92,8 +128,9 @@ impl Reached for Ways {
     }
 
     fn along(&self) -> AxisSet {
-        let seen = self.0.iter().flat_map(|way| [way.loaded, way.stored]).flatten();
-        seen.fold(AxisSet::default(), |all, seen| all.with(seen.parts))
+        let seen = || self.0.iter().flat_map(|way| [way.loaded, way.stored]).flatten();
+        let parts = seen().fold(AxisSet::default(), |all, seen| all.with(seen.parts));
+        parts.without(seen().fold(AxisSet::default(), |all, seen| all.with(seen.axes())))
     }
 
     fn same(&self, a: TensorId, b: TensorId) -> bool {
@@ -104,7 +141,14 @@ impl Reached for Ways {
 impl LayoutAnalyzer {
     /// Of the tasks of a launch, under the schedule of a workload, or of a `.pto` file (`of_spaces`).
     pub fn new(map: Arc<TileMap>, of_spaces: bool) -> LayoutAnalyzer {
-        LayoutAnalyzer { map, of_spaces, pending: Vec::new(), known: Vec::new(), touched: Vec::new() }
+        LayoutAnalyzer {
+            map,
+            of_spaces,
+            pending: Vec::new(),
+            loaded: Vec::new(),
+            known: Vec::new(),
+            touched: Vec::new(),
+        }
     }
 
     /// Takes the next task: what it loads is whole on its tile, and the sums that it leaves pending are known from here on.
@@ -119,8 +163,8 @@ impl LayoutAnalyzer {
         writes: &[Region],
     ) -> Result<(), Diagnostic> {
         let func = &module.functions[kernel.index()];
-        let ways = self.ways(func, kernel, reads, writes);
-        self.follow(module, kernel.index(), func, ways)
+        let ways = self.ways(module, kernel, reads, writes);
+        self.follow(module, kernel.index(), (module, func), ways)
     }
 
     /// Takes a task of the kernel with this number, which reaches its tensors in these ways.
@@ -128,60 +172,81 @@ impl LayoutAnalyzer {
         &mut self,
         of: &dyn Facts,
         at: usize,
-        func: &Function,
+        (module, func): (&Module, &Function),
         ways: Ways,
     ) -> Result<(), Diagnostic> {
         if self.known.len() <= at {
-            self.known.resize_with(at + 1, Vec::new);
+            self.known.resize_with(at + 1, FxHashMap::default);
         }
-        let place = match self.known[at].iter().position(|(known, _)| *known == ways) {
-            Some(place) => place,
-            None => {
-                let left = analyse(func, &ways).map_err(|fault| self.diagnostic(of, func, &ways, fault))?;
-                self.known[at].push((ways, left));
-                self.known[at].len() - 1
-            }
-        };
-        let (ways, left) = &self.known[at][place];
-        for Left { tensor, pending: parts, split: at } in left {
-            let tensor = ways.tensor(*tensor);
-            let known = entry(&mut self.pending, tensor);
-            match known {
-                Some((pending, split)) if pending != parts && self.map.has_relayout(tensor) => {
-                    let name = of.name(tensor);
-                    let message =
-                        format!("stores leave `{name}` in parts over different axes, or in parts and whole");
-                    return Err(Diagnostic::error(codes::UNLIKE, message)
-                        .at(*at, format!("in kernel `{}`", func.name))
-                        .label(*split, "the other way")
-                        .help("a relayout adds up all of a tensor: write `replicate` for the dimension that the sum goes along"));
-                }
-                Some((pending, _)) if !pending.is_empty() => *pending = pending.with(*parts),
-                _ => *known = Some((*parts, *at)),
+        if !self.known[at].contains_key(&ways) {
+            let found =
+                analyse(module, func, &ways).map_err(|fault| self.diagnostic(of, func, &ways, fault))?;
+            self.known[at].insert(ways.clone(), found);
+        }
+        let Found { loaded, left } = self.known[at].get(&ways).cloned().unwrap_or_default();
+        for (tensor, span) in loaded {
+            let tensor = ways.tensor(tensor);
+            if !self.map.has_relayout(tensor) {
+                entry(&mut self.loaded, tensor).get_or_insert((span, kernel_label(func)));
             }
         }
-        Ok(())
+        left.iter().try_for_each(|left| self.leave(of, func, ways.tensor(left.tensor), left))
+    }
+
+    /// Takes a store of a tensor, which leaves parts of sums, or none.
+    fn leave(
+        &mut self,
+        of: &dyn Facts,
+        func: &Function,
+        tensor: TensorId,
+        left: &Left,
+    ) -> Result<(), Diagnostic> {
+        let Left { pending: parts, split: at, .. } = *left;
+        let said = self.map.stored(tensor).map(|stored| stored.pending).filter(|said| !said.is_empty());
+        if let Some(said) = said.filter(|said| *said != parts) {
+            let axes: Vec<&str> = said.axes().map(MeshAxis::word).collect();
+            let fault = unlike_stores(of, tensor, at, &func.name);
+            return Err(fault.note(format!("its layout says `pending({})`", axes.join(", "))));
+        }
+        let (pending, split) = *entry(&mut self.pending, tensor).get_or_insert((parts, at));
+        if pending != parts {
+            return Err(unlike_stores(of, tensor, at, &func.name).label(split, "the other way"));
+        }
+        // What a task before has loaded was whole on every tile, which is no part of a sum.
+        let before = self.loaded.get(tensor.index()).cloned().flatten();
+        match (parts.axes().next(), before) {
+            (Some(axis), Some((span, label))) => Err(self.pending_read(of, tensor, axis, (span, &label))),
+            _ => Ok(()),
+        }
     }
 
     /// How a task reaches the tensors of its kernel.
-    fn ways(&mut self, func: &Function, kernel: FuncId, reads: &[Region], writes: &[Region]) -> Ways {
+    fn ways(&mut self, module: &Module, kernel: FuncId, reads: &[Region], writes: &[Region]) -> Ways {
         let at = kernel.index();
         if self.touched.len() <= at {
             self.touched.resize(at + 1, None);
         }
         let tensors = self.touched[at].get_or_insert_with(|| {
             let mut found = Vec::new();
-            walk::tensors(&func.body, &mut |tensor, _| {
-                if !found.contains(&tensor) {
-                    found.push(tensor);
+            let mut add = |tensor, is_array| {
+                if !found.iter().any(|(known, _)| *known == tensor) {
+                    found.push((tensor, is_array));
                 }
-            });
+            };
+            walk::tensors(&module.functions[at].body, &mut |tensor, _| add(tensor, false));
+            for array in arrays_read(module, kernel) {
+                if let ArrayRef::Tensor(tensor) = array {
+                    add(tensor, true);
+                }
+            }
             found
         });
         let tensors = tensors.clone();
-        let way = |tensor: &TensorId| {
-            let way = (*tensor, *tensor);
-            self.way(way, reads, writes)
+        let way = |(tensor, is_array): &(TensorId, bool)| {
+            // Of an array it is not known which elements a task reads.
+            let all = self.map.all_of(*tensor).filter(|_| *is_array);
+            let reads = all.as_ref().map_or(reads, std::slice::from_ref);
+            self.way((*tensor, *tensor), reads, writes)
         };
         Ways(tensors.iter().map(way).collect())
     }
@@ -194,7 +259,7 @@ impl LayoutAnalyzer {
         writes: &[Region],
     ) -> Way {
         let held = self.map.held(tensor);
-        let mut loaded = held.map(|held| self.map.seen(held.read(), reads, tensor));
+        let mut loaded = self.map.loaded_by(tensor, reads);
         let sums = self.sums(tensor);
         if !sums.is_empty() {
             loaded.get_or_insert_with(Seen::default).pending = sums;
@@ -236,92 +301,9 @@ impl LayoutAnalyzer {
             .map(|stored| stored.map_or(AxisSet::default(), |(pending, _)| pending))
             .collect())
     }
-
-    fn diagnostic(&self, of: &dyn Facts, func: &Function, ways: &Ways, fault: Fault) -> Diagnostic {
-        let kernel = format!("in kernel `{}`", func.name);
-        match fault {
-            Fault::Unlike { span, message, relayout, axis } => {
-                let fault = Diagnostic::error(codes::UNLIKE, message).at(span, kernel);
-                match relayout {
-                    Some(name) => self.relayout(fault, of, ways.tensor(name), axis),
-                    None => fault.help("write `replicate` for one of the dimensions"),
-                }
-            }
-            Fault::PendingTensor { span, tensor, axis } => {
-                self.pending_read(of, ways.tensor(tensor), axis, (span, &kernel))
-            }
-            Fault::PendingTile { span, word, axis, split, contracted } => {
-                let axis_word = axis.word();
-                let message =
-                    format!("`{word}` reads a pending sum: each tile along `{axis_word}` has a part of it");
-                let fault = Diagnostic::error(codes::PENDING, message).at(span, kernel).label(
-                    split,
-                    format!("the sum goes along a dimension that is sharded over `{axis_word}`"),
-                );
-                match contracted {
-                    Some(name) => self.relayout(fault, of, ways.tensor(name), axis),
-                    None => fault.help("write `replicate` for that dimension"),
-                }
-            }
-        }
-    }
-
-    /// A tensor whose parts of sums are read at a place.
-    pub(super) fn pending_read(
-        &self,
-        of: &dyn Facts,
-        tensor: TensorId,
-        axis: MeshAxis,
-        (span, label): (Span, &str),
-    ) -> Diagnostic {
-        let message = pending_message(of.name(tensor), axis);
-        let fault = Diagnostic::error(codes::PENDING, message).at(span, label);
-        let split = self.pending.get(tensor.index()).copied().flatten();
-        let fault = match split.filter(|(pending, _)| pending.has(axis)) {
-            Some((_, split)) => fault.label(split, "the sum is split here"),
-            None => fault,
-        };
-        self.relayout(fault, of, tensor, axis)
-    }
-
-    /// What to write so that a tensor is read without an axis.
-    fn relayout(&self, fault: Diagnostic, of: &dyn Facts, tensor: TensorId, axis: MeshAxis) -> Diagnostic {
-        let (name, rank) = (of.name(tensor), of.rank(tensor));
-        let dims = match self.map.loaded(tensor) {
-            Some(layout) => without_axis(layout, axis),
-            None => vec!["replicate"; rank].join(", "),
-        };
-        let again = if self.map.has_relayout(tensor) { "change its relayout to" } else { "write" };
-        fault
-            .help(written(again, name, &dims, self.of_spaces))
-            .python(format!("{again} `{}`", in_python(name, &dims)))
-    }
 }
 
-/// The message of a tensor that is read before its sums are added up.
-pub(super) fn pending_message(name: &str, axis: MeshAxis) -> String {
-    format!("`{name}` holds pending sums: each tile along `{}` has a part of them", axis.word())
-}
-
-/// A relayout in the language of the schedule.
-pub(super) fn written(again: &str, tensor: &str, dims: &str, of_spaces: bool) -> String {
-    if of_spaces {
-        let dims = dims.replace("replicate", "PTO_REPLICATE").replace("shard", "PTO_SHARD");
-        return format!("{again} `PTO_RELAYOUT({tensor}, {dims})` in the schedule");
-    }
-    format!("{again} `relayout({tensor}, [{dims}]);` in the schedule")
-}
-
-/// A relayout in Python.
-pub(super) fn in_python(tensor: &str, dims: &str) -> String {
-    let dims: Vec<String> = dims
-        .split(", ")
-        .map(|dim| format!("\"{}\"", dim.trim_start_matches("shard(").trim_end_matches(')')))
-        .collect();
-    format!(".relayout(\"{tensor}\", [{}])", dims.join(", "))
-}
-
-fn entry(all: &mut Vec<Option<(AxisSet, Span)>>, tensor: TensorId) -> &mut Option<(AxisSet, Span)> {
+fn entry<T: Clone>(all: &mut Vec<Option<T>>, tensor: TensorId) -> &mut Option<T> {
     if all.len() <= tensor.index() {
         all.resize(tensor.index() + 1, None);
     }

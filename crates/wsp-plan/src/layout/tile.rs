@@ -1,43 +1,87 @@
-//! Tiles of a kernel: what layouts make of them.
+//! Tiles of a kernel: where the tiles of an array have them.
 
-use super::{AXES, AxisSet, join};
-use wsp_core::policy::{LayoutDim, MeshAxis};
+use super::index::{Index, Indices, Key};
+use super::{AXES, AxisSet};
+use wsp_core::policy::MeshAxis;
 use wsp_core::{LocalId, TensorId};
 
-/// A tile of a kernel.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub(super) struct Tile {
-    pub(super) rows: LayoutDim,
-    pub(super) cols: LayoutDim,
-    pub(super) pending: AxisSet,
-    /// By axis: whether loops go along it one index at a time, so that it has parts of several tiles in turn.
-    pub(super) turns: [u8; AXES.len()],
-    /// By axis: the tensor that its layout over the axis comes from.
-    pub(super) of: [Option<TensorId>; AXES.len()],
-    /// Axes over which it lies in one way or another, by the way that the kernel took: it may be replaced, but not read.
-    pub(super) unlike: AxisSet,
+/// A dimension of a tile of a kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Side {
+    Rows,
+    Cols,
 }
 
-/// A turn that ended: what follows has parts of several tiles together. Below are depths of loops that are under way, 0 for none.
-pub(super) const ENDED: u8 = u8::MAX;
+impl Side {
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Side::Rows => "rows",
+            Side::Cols => "columns",
+        }
+    }
 
-/// Tiles by their variables; none where there is nothing yet, or zeros only.
-pub(super) type Tiles = Vec<Option<Tile>>;
+    pub(super) fn other(self) -> Side {
+        match self {
+            Side::Rows => Side::Cols,
+            Side::Cols => Side::Rows,
+        }
+    }
+}
+
+/// Where the tiles along an axis have a tile of a kernel.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Lies {
+    /// All have all of it.
+    Whole,
+    /// Each has its indices of one dimension.
+    Shard(Side, Key),
+    /// The tile that has an index of a sharded dimension has all of it, until the index changes.
+    Own(Key),
+    /// Each has a part, and the sum of the parts is the value.
+    Pending,
+    /// Not known: it may be replaced, but not read.
+    Unlike,
+}
+
+impl Lies {
+    /// That of what comes from one of two. What is whole is there where the other is.
+    fn either(&self, other: &Lies) -> Lies {
+        match (self, other) {
+            (a, b) if a == b => a.clone(),
+            (Lies::Whole, there @ (Lies::Shard(..) | Lies::Own(_)))
+            | (there @ (Lies::Shard(..) | Lies::Own(_)), Lies::Whole) => there.clone(),
+            _ => Lies::Unlike,
+        }
+    }
+
+    /// The index that it goes along with.
+    fn key(&self) -> Option<&Key> {
+        match self {
+            Lies::Shard(_, key) | Lies::Own(key) => Some(key),
+            Lies::Whole | Lies::Pending | Lies::Unlike => None,
+        }
+    }
+}
+
+/// A tile of a kernel.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Tile {
+    /// By axis.
+    pub(super) lies: [Lies; AXES.len()],
+    /// By axis: the tensor that this comes from.
+    pub(super) of: [Option<TensorId>; AXES.len()],
+}
+
+impl Default for Tile {
+    fn default() -> Tile {
+        Tile { lies: [Lies::Whole, Lies::Whole], of: [None; AXES.len()] }
+    }
+}
 
 impl Tile {
-    /// Axes with such turns.
-    pub(super) fn turning(&self, which: impl Fn(u8) -> bool) -> AxisSet {
-        AXES.into_iter().filter(|axis| which(self.turns[*axis as usize])).collect()
-    }
-
-    /// Axes over which tiles have parts of it only.
-    pub(super) fn parts(&self) -> AxisSet {
-        self.pending.with(self.turning(|turn| turn == ENDED))
-    }
-
-    /// Whether its rows or columns are sharded over an axis.
-    pub(super) fn is_sharded(&self, axis: MeshAxis) -> bool {
-        [self.rows, self.cols].contains(&LayoutDim::Shard(axis))
+    /// Along an axis.
+    pub(super) fn along(&self, axis: MeshAxis) -> &Lies {
+        &self.lies[axis as usize]
     }
 
     /// The tensor that its layout over an axis comes from.
@@ -45,44 +89,86 @@ impl Tile {
         self.of[axis as usize]
     }
 
-    /// What is known of a tile that comes from one of two. What is replicated fits as a slice, and is on every tile that a loop under way
-    /// goes to; parts of sums and whole values do not fit, nor do dimensions over different axes.
-    fn either(self, other: Tile) -> Tile {
-        let ended = |tile: &Tile| tile.turning(|turn| turn == ENDED);
-        let moves = |tile: &Tile| tile.turning(|turn| turn > 0);
-        let mut unlike = self.unlike.with(other.unlike);
-        unlike = unlike.with(self.pending.without(other.pending)).with(other.pending.without(self.pending));
-        unlike = unlike.with(ended(&self).without(moves(&other))).with(ended(&other).without(moves(&self)));
-        for (own, there) in [(self.rows, other.rows), (self.cols, other.cols)] {
-            unlike = unlike.with(join(own, there).err().map(|differ| differ.0).into_iter().collect());
+    /// The axes along which it lies in a way.
+    pub(super) fn which(&self, test: impl Fn(&Lies) -> bool) -> AxisSet {
+        AXES.into_iter().filter(|axis| test(self.along(*axis))).collect()
+    }
+
+    /// Axes along which tiles have parts of sums of it.
+    pub(super) fn pending(&self) -> AxisSet {
+        self.which(|lies| *lies == Lies::Pending)
+    }
+
+    /// With rows as columns.
+    pub(super) fn transposed(self) -> Tile {
+        let lies = self.lies.map(|lies| match lies {
+            Lies::Shard(side, key) => Lies::Shard(side.other(), key),
+            other => other,
+        });
+        Tile { lies, ..self }
+    }
+
+    fn either(&self, other: &Tile) -> Tile {
+        let [x, mut y] = AXES.map(|axis| self.along(axis).either(other.along(axis)));
+        if let (Lies::Shard(first, _), Lies::Shard(second, _)) = (&x, &y)
+            && first == second
+        {
+            y = Lies::Unlike;
         }
-        let (rows, cols) = (join(self.rows, other.rows), join(self.cols, other.cols));
-        Tile {
-            rows: rows.unwrap_or(self.rows),
-            cols: cols.unwrap_or(self.cols),
-            pending: self.pending.with(other.pending),
-            turns: later(self.turns, other.turns),
-            of: AXES.map(|axis| self.of(axis).or(other.of(axis))),
-            unlike,
+        Tile { lies: [x, y], of: AXES.map(|axis| self.of(axis).or(other.of(axis))) }
+    }
+}
+
+/// Tiles by their variables; none where there is nothing yet, or zeros on all tiles of an array.
+pub(super) type Tiles = Vec<Option<Tile>>;
+
+pub(super) fn got(tiles: &Tiles, tile: LocalId) -> Tile {
+    tiles[tile.index()].clone().unwrap_or_default()
+}
+
+/// What is known at a place of a kernel.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Known {
+    pub(super) tiles: Tiles,
+    /// By variable: the index that it is, in other variables.
+    pub(super) values: Vec<Option<Index>>,
+}
+
+impl Known {
+    /// A variable has another value: what went along with it is known no more.
+    pub(super) fn change(&mut self, local: LocalId, indices: &Indices) {
+        for lies in self.tiles.iter_mut().flatten().flat_map(|tile| &mut tile.lies) {
+            if lies.key().is_some_and(|key| indices.reads(&key.first, local)) {
+                *lies = Lies::Unlike;
+            }
+        }
+        for value in &mut self.values {
+            value.take_if(|value| indices.reads(value, local));
+        }
+        self.values[local.index()] = None;
+    }
+
+    /// What is known where two ways meet. Zeros are parts of every sum, and there wherever the other is.
+    fn either(&self, other: &Known) -> Known {
+        let tile = |(a, b): (&Option<Tile>, &Option<Tile>)| match (a, b) {
+            (Some(a), Some(b)) => Some(a.either(b)),
+            (a, b) => a.clone().or(b.clone()),
+        };
+        let value = |(a, b): (&Option<Index>, &Option<Index>)| a.clone().filter(|_| a == b);
+        Known {
+            tiles: self.tiles.iter().zip(&other.tiles).map(tile).collect(),
+            values: self.values.iter().zip(&other.values).map(value).collect(),
         }
     }
 }
 
-/// Turns of what has both: of each axis the one that ends first.
-pub(super) fn later(a: [u8; AXES.len()], b: [u8; AXES.len()]) -> [u8; AXES.len()] {
-    AXES.map(|axis| a[axis as usize].max(b[axis as usize]))
-}
+/// What is known at a place; none where no way leads to it.
+pub(super) type Flow = Option<Known>;
 
-pub(super) fn got(tiles: &Tiles, tile: LocalId) -> Tile {
-    tiles[tile.index()].unwrap_or_default()
-}
-
-/// What is known where two ways meet.
-pub(super) fn merge(tiles: &mut Tiles, other: &Tiles) {
-    for (tile, other) in tiles.iter_mut().zip(other) {
-        *tile = match (*tile, *other) {
-            (Some(a), Some(b)) => Some(a.either(b)),
-            (a, b) => a.or(b),
-        };
+/// Where two ways meet.
+pub(super) fn meet(a: Flow, b: Flow) -> Flow {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.either(&b)),
+        (a, b) => a.or(b),
     }
 }

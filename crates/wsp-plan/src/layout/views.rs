@@ -45,13 +45,14 @@ impl LayoutAnalyzer {
         let way = |(at, ((region, shape), mode)): (usize, ((&Region, &ViewShape), AccessMode))| {
             let whole = self.argument(TensorId(at as u32), region, mode);
             Way {
-                loaded: whole.loaded.map(|seen| kept(seen, shape)),
-                stored: whole.stored.map(|seen| kept(seen, shape)),
+                loaded: whole.loaded.map(|seen| kept(seen, shape, region)),
+                stored: whole.stored.map(|seen| kept(seen, shape, region)),
                 ..whole
             }
         };
-        let ways = Ways(views.map(way).collect());
-        self.follow(module, task.kernel.index(), func, ways)
+        let mut ways = Ways(views.map(way).collect());
+        ways.count_from_first_part();
+        self.follow(module, task.kernel.index(), (&source.module, func), ways)
     }
 
     /// Takes the next task, of a kernel of which only arguments are known: what it does with a dimension that it reaches across tiles, a note says is not known.
@@ -99,11 +100,15 @@ impl LayoutAnalyzer {
     }
 }
 
-/// A tensor in the dimensions that a view of it keeps.
-fn kept(seen: Seen, shape: &ViewShape) -> Seen {
-    let mut dims = [LayoutDim::Replicate; wsp_core::limits::MAX_RANK];
-    for (dim, of) in dims.iter_mut().zip(&shape.keep) {
-        *dim = seen.dims[usize::from(*of)];
+/// A tensor in the dimensions that a view of it keeps, of which index 0 is where the region begins.
+fn kept(seen: Seen, shape: &ViewShape, region: &Region) -> Seen {
+    let Seen { across, within, pending, is_moved, nowhere, parts, .. } = seen;
+    let mut view = Seen { across, within, pending, is_moved, nowhere, parts, ..Seen::default() };
+    for (dim, of) in shape.keep.iter().map(|of| usize::from(*of)).enumerate() {
+        (view.dims[dim], view.part[dim]) = (seen.dims[of], seen.part[of]);
+        if seen.dims[of] != LayoutDim::Replicate {
+            (view.first[dim], view.end[dim]) = (region.lo[of], region.hi[of]);
+        }
     }
-    Seen { dims, ..seen }
+    view
 }

@@ -165,10 +165,21 @@ pub(crate) fn analysed_by(
     tasks: u32,
     reached: &dyn Fn(&str, u32) -> (u32, u32),
 ) -> Result<(), Diagnostic> {
+    analysed_with(text, tasks, reached, &|_| {})
+}
+
+/// What is found in a program whose schedule is changed, by the compiler or where layouts are followed.
+pub(crate) fn analysed_with(
+    text: &str,
+    tasks: u32,
+    reached: &dyn Fn(&str, u32) -> (u32, u32),
+    change: &dyn Fn(&mut SchedulePolicy),
+) -> Result<(), Diagnostic> {
     let (module, found) = wsp_lang::compile("test.pto", text, &mut SourceMap::default());
-    let module = module.unwrap_or_else(|| panic!("{found:#?}\n{text}"));
-    let plan =
-        lower(&module, &CompileOptions::default()).unwrap_or_else(|found| panic!("{found:#?}\n{text}"));
+    let wrong = |found: Vec<Diagnostic>| found.into_iter().next().expect("something is wrong");
+    let module = module.ok_or_else(|| wrong(found))?;
+    let mut plan = lower(&module, &CompileOptions::default()).map_err(wrong)?;
+    change(&mut plan.policy);
     let map = TileMap::new(&plan.policy, &Square(&plan)).expect("layouts fit").expect("there is a grid");
     let mut analyzer = LayoutAnalyzer::new(Arc::new(map), true);
     for (at, func) in plan.module.functions.iter().enumerate() {
@@ -290,9 +301,22 @@ fn what_a_loop_adds_up_over_tiles_is_pending_and_what_it_does_row_by_row_is_not(
         let text = format!(
             "VecTile<float, 1, 16> sum; TASSIGN(sum, 0.0f); for (uint32_t i = 0; i < 16; ++i) {{ {body} }}"
         );
-        let text = program(rows, &[&text]);
-        let found = analysed(&text).err().map(|fault| fault.code.0);
-        assert_eq!(found, is_pending.then_some(430), "{text}");
+        let stored = if is_pending { "" } else { " PTO_LAYOUT(out, PTO_SHARD(x), PTO_REPLICATE)" };
+        let placed = program(&format!("{rows}{stored}"), &[&text]);
+        let found = analysed(&placed).err().map(|fault| fault.code.0);
+        assert_eq!(found, is_pending.then_some(430), "{placed}");
+        if !is_pending {
+            // Where every tile has a copy, a row of one of them is not stored.
+            let fault = analysed(&program(rows, &[&text])).expect_err(&text);
+            assert_eq!(fault.code.0, 431, "{fault:#?}");
+            assert_eq!(
+                fault.help,
+                [
+                    "write `PTO_RELAYOUT(a, PTO_REPLICATE, PTO_REPLICATE)` in the schedule",
+                    "or `PTO_LAYOUT(out, PTO_SHARD(x), PTO_REPLICATE)` in the schedule"
+                ]
+            );
+        }
     }
 }
 

@@ -33,7 +33,7 @@ const ASTRAY: &[(&str, &str, u16)] = &[
     (
         ROWS,
         "for (uint32_t i = 0; i < 16; ++i) { TLOAD(row, a, {i, 0}); TSTORE(out, row, {0, 0}); }",
-        430,
+        431,
     ),
     (
         "PTO_LAYOUT(a, PTO_SHARD(x), PTO_REPLICATE) PTO_LAYOUT(h, PTO_REPLICATE, PTO_SHARD(x))",

@@ -622,7 +622,12 @@ fn relaid() {
     let by_loads = |statement: &str| on_grid(&format!("{schedule} {statement}"), 6).1;
     assert_eq!(by_loads(""), [2; 6]);
     assert_eq!(by_loads("PTO_RELAYOUT(x, PTO_SHARD(y), PTO_REPLICATE)"), [2; 6]);
-    assert_eq!(by_loads("PTO_RELAYOUT(x, PTO_REPLICATE, PTO_SHARD(y))"), [4, 4, 4, 0, 0, 0]);
+    // Columns that lie on several tiles are stored where they lie.
+    let by_columns = ["x", "y", "z"].map(|name| {
+        let word = if name == "x" { "RELAYOUT" } else { "LAYOUT" };
+        format!("PTO_{word}({name}, PTO_REPLICATE, PTO_SHARD(y))")
+    });
+    assert_eq!(by_loads(&by_columns.join(" ")), [4, 4, 4, 0, 0, 0]);
     assert!(compiled(&Space::scheduled("PTO_RELAYOUT(x, PTO_REPLICATE, PTO_REPLICATE)").text(), 1).is_err());
 }
 
