@@ -11,6 +11,8 @@ struct Frame {
     /// Variable, end and step of each loop, outermost first.
     loops: Vec<(usize, usize, usize)>,
     tasks: usize,
+    /// What the innermost loop ends with.
+    last: Vec<Stmt>,
 }
 
 /// A kernel as it is written.
@@ -126,6 +128,7 @@ impl Code<'_> {
             let at = self.random.below(body.len() as u32 + 1) as usize;
             body.insert(at, Stmt::If { cond, then: vec![leaves], other: Vec::new() });
         }
+        body.extend(frame.last);
         for (var, to, step) in frame.loops.into_iter().rev() {
             body = vec![Stmt::For { var, from: ZERO, to: Expr::Const(to), step, body }];
         }
@@ -145,8 +148,8 @@ impl Code<'_> {
         let sized = |dim: usize, size: usize| if dim == 0 { [size, columns] } else { [rows, size] };
         let part = chunk(self.random, self.shape[dim]);
         let extent = self.shape[dim];
-        let frame = |at, size, loops| Frame { at, size, loops, tasks: 1 };
-        match self.random.below(12) {
+        let frame = |at, size, loops| Frame { at, size, loops, tasks: 1, last: Vec::new() };
+        match self.random.below(13) {
             0 | 1 => frame([ZERO, ZERO], self.shape, Vec::new()),
             2 => frame([ZERO, ZERO], self.shape, vec![(0, 2, 1)]),
             3 | 4 => frame(along(dim, Expr::Loop(0)), sized(dim, 1), vec![(0, extent, 1)]),
@@ -166,14 +169,28 @@ impl Code<'_> {
             9 => {
                 let index = of('*', Expr::Task, Expr::Const(part));
                 let tasks = extent.div_ceil(part);
-                Frame { at: along(dim, index), size: sized(dim, part), loops: Vec::new(), tasks }
+                Frame {
+                    at: along(dim, index),
+                    size: sized(dim, part),
+                    loops: Vec::new(),
+                    tasks,
+                    last: Vec::new(),
+                }
             }
             10 => Frame {
                 at: [Expr::Task, Expr::Loop(0)],
                 size: [1, 1],
                 loops: vec![(0, columns, 1)],
                 tasks: rows,
+                last: Vec::new(),
             },
+            11 => {
+                // A variable counts in place of the loop's.
+                let next = of('+', Expr::Local(0), Expr::Const(part));
+                let last = vec![Stmt::Set { local: 0, to: next }];
+                let loops = vec![(0, extent / part, 1)];
+                Frame { last, ..frame(along(dim, Expr::Local(0)), sized(dim, part), loops) }
+            }
             _ => {
                 let index = Expr::Const(self.random.below(extent as u32) as usize);
                 frame(along(dim, index), sized(dim, 1), Vec::new())

@@ -58,12 +58,16 @@ impl Spread {
         pending: [bool; 2],
         first: &dyn Fn([usize; 2]) -> u64,
     ) -> Spread {
-        let stored = tensor.stored.unwrap_or_default();
+        // An axis of one tile shards nothing.
+        let several = |lies: Lies| lies.map(|axis| axis.filter(|axis| grid[*axis] > 1));
+        let stored = several(tensor.stored.unwrap_or_default());
+        let read = tensor.read.map_or(stored, several);
+        let pending = [0, 1].map(|axis| pending[axis] && grid[axis] > 1);
         let mut made = Spread {
             shape: tensor.shape,
             stored,
-            read: tensor.read.unwrap_or(stored),
-            moved: tensor.read.is_some_and(|read| read != stored || pending != [false; 2]),
+            read,
+            moved: tensor.read.is_some() && (read != stored || pending != [false; 2]),
             pending,
             grid,
             copies: vec![0; tensor.shape[0] * tensor.shape[1] * grid[0] * grid[1]],
