@@ -125,6 +125,9 @@ fn look(program: &Program) -> Found {
         Err(Stop::Fault) => return Found::Wrong("a tile has another fault than the program".to_owned()),
     };
     for (at, (is, should)) in spread.tensors.iter().zip(&plain.tensors).enumerate() {
+        if program.tensors[at].inner {
+            continue;
+        }
         let columns = program.tensors[at].shape[1];
         let differs = is.values().iter().zip(&should.values()).position(|(is, should)| is != should);
         if let Some(place) = differs {

@@ -68,6 +68,8 @@ pub(super) enum Map {
     Mov,
     Neg,
     Exp,
+    Abs,
+    Clamp,
     Scale,
     Shift,
     Divide,
@@ -83,6 +85,7 @@ pub(super) enum Meet {
     Sub,
     Mul,
     Max,
+    Min,
     Less,
 }
 
@@ -105,16 +108,19 @@ pub(super) type At = [Expr; 2];
 
 #[derive(Clone, Debug)]
 pub(super) enum Stmt {
+    /// The rows of an upright tile of one column run along the columns of the tensor.
     Load {
         var: usize,
         tensor: usize,
         at: At,
+        upright: bool,
     },
     Store {
         tensor: usize,
         var: usize,
         at: At,
         adds: bool,
+        upright: bool,
     },
     Fill {
         var: usize,
@@ -159,6 +165,19 @@ pub(super) enum Stmt {
     Iota {
         var: usize,
     },
+    Select {
+        dst: usize,
+        mask: usize,
+        a: usize,
+        b: usize,
+    },
+    /// In each row, or in each column, the elements that `places` says.
+    Gather {
+        dst: usize,
+        src: usize,
+        places: usize,
+        rows: bool,
+    },
     /// A number of a tensor, or the sum of a tile with one row.
     Number {
         tensor: usize,
@@ -189,6 +208,7 @@ pub(super) enum Stmt {
     },
     Break,
     Continue,
+    Return,
 }
 
 /// Whole-number variables that each kernel has.
@@ -229,20 +249,22 @@ fn at_text(at: &At, columns: usize) -> String {
 impl Stmt {
     /// A statement without statements in it.
     fn line(&self, vars: &[[usize; 2]]) -> String {
-        let place = |at: &At, var: usize| at_text(at, vars[var][1]);
+        let place = |at: &At, var: usize, upright: bool| at_text(at, if upright { 2 } else { vars[var][1] });
         match self {
-            Stmt::Load { var, tensor, at } => {
-                format!("TLOAD(t{var}, {}, {})", name(*tensor), place(at, *var))
+            Stmt::Load { var, tensor, at, upright } => {
+                format!("TLOAD(t{var}, {}, {})", name(*tensor), place(at, *var, *upright))
             }
-            Stmt::Store { tensor, var, at, adds } => {
+            Stmt::Store { tensor, var, at, adds, upright } => {
                 let op = if *adds { "TSTORE_ATOMIC_ADD" } else { "TSTORE" };
-                format!("{op}({}, t{var}, {})", name(*tensor), place(at, *var))
+                format!("{op}({}, t{var}, {})", name(*tensor), place(at, *var, *upright))
             }
             Stmt::Fill { var, value } => format!("TASSIGN(t{var}, {value}.0f)"),
             Stmt::Map { map, dst, src } => match map {
                 Map::Mov => format!("TMOV(t{dst}, t{src})"),
                 Map::Neg => format!("TNEG(t{dst}, t{src})"),
                 Map::Exp => format!("TEXP(t{dst}, t{src})"),
+                Map::Abs => format!("TABS(t{dst}, t{src})"),
+                Map::Clamp => format!("TCLAMP(t{dst}, t{src}, 1.0f, 4.0f)"),
                 Map::Scale => format!("TMULS(t{dst}, t{src}, 3.0f)"),
                 Map::Shift => format!("TADDS(t{dst}, t{src}, 5.0f)"),
                 Map::Divide => format!("TDIVS(t{dst}, t{src}, 3.0f)"),
@@ -261,6 +283,7 @@ impl Stmt {
                     Meet::Sub => "SUB",
                     Meet::Mul => "MUL",
                     Meet::Max => "MAX",
+                    Meet::Min => "MIN",
                     Meet::Less => "CMP_LT",
                 };
                 format!("{fit}{meet}(t{dst}, t{a}, t{b})")
@@ -282,6 +305,11 @@ impl Stmt {
             Stmt::Extract { dst, src, at: [r, c] } => format!("TEXTRACT(t{dst}, t{src}, {r}, {c})"),
             Stmt::Insert { dst, src, at: [r, c] } => format!("TINSERT(t{dst}, t{src}, {r}, {c})"),
             Stmt::Iota { var } => format!("TCI(t{var}, 0)"),
+            Stmt::Select { dst, mask, a, b } => format!("TSEL(t{dst}, t{mask}, t{a}, t{b})"),
+            Stmt::Gather { dst, src, places, rows } => {
+                let op = if *rows { "TGATHER_ROWS" } else { "TGATHER" };
+                format!("{op}(t{dst}, t{src}, t{places})")
+            }
             Stmt::Number { tensor, at } => {
                 format!("f = PTO_LOAD_SCALAR({}, {})", name(*tensor), at_text(at, 2))
             }
@@ -292,6 +320,7 @@ impl Stmt {
             Stmt::Set { local, to } => format!("n{local} = {}", to.text()),
             Stmt::Break => "break".to_owned(),
             Stmt::Continue => "continue".to_owned(),
+            Stmt::Return => "return".to_owned(),
             Stmt::If { .. } | Stmt::For { .. } => String::new(),
         }
     }

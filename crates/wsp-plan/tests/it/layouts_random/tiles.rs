@@ -163,6 +163,8 @@ impl Tiles {
             Map::Mov => &|of| of[0],
             Map::Neg => &|of| of[0].wrapping_neg(),
             Map::Exp => &|of| mixed(of[0]),
+            Map::Abs => &|of| if of[0] == 0 { 0 } else { mixed(of[0] ^ 0x55) },
+            Map::Clamp => &|of| mixed(of[0] ^ 0xaa),
             Map::Scale => &|of| of[0].wrapping_mul(3),
             Map::Shift => &|of| of[0].wrapping_add(5),
             // The inverse of 3: dividing by it is exact.
@@ -180,6 +182,30 @@ impl Tiles {
             }
         };
         self.elements(&[(src, Fit::Same)], None, f).expect("one shape")
+    }
+
+    pub(super) fn select(&self, mask: &Var, a: &Var, b: &Var) -> Option<Var> {
+        let operands = [(mask, Fit::Same), (a, Fit::Same), (b, Fit::Same)];
+        self.elements(&operands, None, &|of| if of[0] & 1 != 0 { of[1] } else { of[2] })
+    }
+
+    /// Places count on at the first element behind the last one.
+    pub(super) fn gather(&self, src: &Var, places: &Var, over_rows: bool) -> Option<Var> {
+        let (of, as_many) = match over_rows {
+            true => (src.rows, src.columns == places.columns),
+            false => (src.columns, src.rows == places.rows),
+        };
+        if !as_many {
+            return None;
+        }
+        let mut made = Var::of(self, [places.rows, places.columns], &mut |tile, row, column| {
+            let Cell::Has(place) = places.at(tile, row, column) else { return places.at(tile, row, column) };
+            let place = (place % of as u64) as usize;
+            if over_rows { src.at(tile, place, column) } else { src.at(tile, row, place) }
+        });
+        made.parts = src.parts;
+        join(&mut made.parts, places.parts);
+        Some(made)
     }
 
     fn cumsum(&self, src: &Var) -> Var {
@@ -207,6 +233,7 @@ impl Tiles {
             Meet::Sub => &|of| of[0].wrapping_sub(of[1]),
             Meet::Mul => &|of| of[0].wrapping_mul(of[1]),
             Meet::Max => &|of| of[0].max(of[1]),
+            Meet::Min => &|of| of[0].min(of[1]),
             Meet::Less => &|of| u64::from(of[0] < of[1]),
         };
         let kept = match meet {
