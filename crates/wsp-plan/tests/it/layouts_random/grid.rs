@@ -86,6 +86,8 @@ struct Task<'a> {
     scalar: u64,
     left: usize,
     reach: Reach,
+    /// How many statements give each variable a value.
+    given: Vec<usize>,
 }
 
 impl<'a> Task<'a> {
@@ -113,6 +115,7 @@ impl<'a> Task<'a> {
             scalar: 0,
             left: 0,
             reach,
+            given: kernel.given(),
         }
     }
 
@@ -225,7 +228,10 @@ impl<'a> Task<'a> {
             Stmt::Insert { dst, src, at } => (*dst, tiles.insert(self.var(*dst)?, self.var(*src)?, *at)),
             _ => return Ok(()),
         };
-        self.set(dst, made.ok_or(Stop::Fault)?)
+        let mut made = made.ok_or(Stop::Fault)?;
+        let is_free = |var: usize| self.vars[var].as_ref().is_some_and(|var| var.free);
+        made.free = stmt.operands().into_iter().any(is_free);
+        self.set(dst, made)
     }
 
     fn var(&self, var: usize) -> Result<&Var, Stop> {
@@ -233,7 +239,8 @@ impl<'a> Task<'a> {
     }
 
     /// Gives a variable a value that fits it.
-    fn set(&mut self, var: usize, value: Var) -> Result<(), Stop> {
+    fn set(&mut self, var: usize, mut value: Var) -> Result<(), Stop> {
+        value.free = (value.free || self.given[var] > 1) && self.tiles.is_uniform(&value);
         let [rows, columns] = self.kernel.vars[var];
         self.left = self.left.checked_sub(value.rows * value.columns).ok_or(Stop::Fault)?;
         if value.rows > rows || value.columns > columns {
@@ -338,6 +345,8 @@ impl<'a> Task<'a> {
             self.is_known(tensor, hull)?;
         }
         widen(&mut self.reach.stored[tensor], hull);
+        let added = [0, 1].map(|axis| self.sites.across[axis] && self.tensors[tensor].pending[axis]);
+        let value = &if value.free { self.tiles.split(value, added) } else { value.clone() };
         for tile in 0..self.tiles.count() {
             for row in 0..value.rows {
                 for column in 0..value.columns {

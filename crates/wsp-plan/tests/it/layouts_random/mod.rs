@@ -9,6 +9,7 @@ mod grid;
 mod program;
 mod shrink;
 mod spread;
+mod text;
 mod tiles;
 
 use crate::randomised::cases;
