@@ -13,6 +13,7 @@ use wsp_core::policy::{LayoutDim, MeshAxis};
 use wsp_core::{LocalId, TensorId};
 use wsp_diag::Span;
 use wsp_ir::{Arg, ArrayRef, Block, Expr, ExprKind, Function, Module, Stmt, StmtKind};
+use wsp_ordered::OrderedSet;
 
 /// A tensor as one task reaches it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -167,8 +168,10 @@ impl Walk<'_> {
                 *flow = meet(flow.take(), other);
             }
             StmtKind::For { var, start, step, body, .. } => {
-                let (start, step) =
-                    (self.indices.of(start, &known.values), self.indices.of(step, &known.values));
+                let mut changed = OrderedSet::new();
+                walk::assigned(body, &mut changed);
+                let mut of = |index| self.indices.of(index, &known.values).filter(|_| !changed.contains(var));
+                let (start, step) = (of(start), of(step));
                 self.indices.steps(*var, start.as_ref(), step.as_ref());
                 known.change(*var, &self.indices);
                 self.repeated(stmt, Some(*var), body, &[], flow)?;
@@ -198,7 +201,7 @@ impl Walk<'_> {
     }
 
     /// A loop: as often as something changes. What is known where a pass begins only gets less: a tile lies in one of few ways, one after
-    /// the other.
+    /// the other. What a pass stores, the next one may load.
     fn repeated(
         &mut self,
         stmt: &Stmt,
@@ -212,6 +215,7 @@ impl Walk<'_> {
             if var.is_none() {
                 self.numbers(stmt, &head.tiles)?;
             }
+            let stores = (self.found.left.len(), self.stored.len());
             self.loops.push(Round::default());
             let mut inner = Some(head.clone());
             let walked = self.block(body, &mut inner);
@@ -224,7 +228,7 @@ impl Walk<'_> {
                 back.iter_mut().chain(&mut left).for_each(|known| known.change(var, &self.indices));
             }
             let again = meet(Some(head.clone()), back);
-            if again.as_ref() == Some(&head) {
+            if again.as_ref() == Some(&head) && stores == (self.found.left.len(), self.stored.len()) {
                 *flow = meet(again, left);
                 return Ok(());
             }

@@ -34,6 +34,13 @@ const WRONG: &[(&str, &str, &[&str])] = &[
         ROWS,
         &["@each { TLOAD(row, a, {i, 0}); TSTORE(n, row, {i, 0}); }", "TLOAD(tn, n, {0, 0}); TCOLSUM(row, tn); TSTORE(out, row, {0, 0});"],
     ),
+    // A pass of a loop loads what the one before it has stored.
+    (
+        "parts that the next pass loads",
+        ADDED,
+        &["TLOAD(ta, a, {0, 0}); TLOAD(tb, b, {0, 0}); TMATMUL(p, ta, tb); TLOAD(q, n, {0, 0});
+            for (uint32_t i = 0; i < 2; ++i) { TLOAD(q, out, {0, 0}); TEXP(q, q); TSTORE(h, q, {0, 0}); TSTORE(out, p, {0, 0}); }"],
+    ),
     // Other places of one tensor.
     (
         "two halves of rows",
