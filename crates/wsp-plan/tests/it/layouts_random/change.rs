@@ -102,7 +102,14 @@ fn change_block(block: &mut Vec<Stmt>, random: &mut Random, vars: &[[usize; 2]],
         3 | 4 => {
             let end = at + 1 + random.below((block.len() - at) as u32) as usize;
             let inside: Vec<Stmt> = block.drain(at..end).collect();
-            let stmt = match random.below(3) {
+            let stmt = match random.below(4) {
+                3 => {
+                    // One branch is like the other but for one thing.
+                    let mut other = inside.clone();
+                    let place = random.below(other.len() as u32) as usize;
+                    change_stmt(&mut other[place], random, vars, tensors);
+                    Stmt::If { cond: cond(random), then: inside, other }
+                }
                 0 => Stmt::For { var: 2, from: Expr::Const(0), to: Expr::Const(2), step: 1, body: inside },
                 1 => Stmt::If { cond: cond(random), then: Vec::new(), other: inside },
                 _ => Stmt::If { cond: cond(random), then: inside, other: Vec::new() },
@@ -110,7 +117,7 @@ fn change_block(block: &mut Vec<Stmt>, random: &mut Random, vars: &[[usize; 2]],
             block.insert(at, stmt);
         }
         5 => {
-            let leaves = if random.one_in(2) { Stmt::Break } else { Stmt::Continue };
+            let leaves = random.pick(&[Stmt::Break, Stmt::Continue, Stmt::Return]).clone();
             block.insert(at, Stmt::If { cond: cond(random), then: vec![leaves], other: Vec::new() });
         }
         6 => {
@@ -132,7 +139,8 @@ fn change_stmt(stmt: &mut Stmt, random: &mut Random, vars: &[[usize; 2]], tensor
         *random.pick(&fits)
     };
     match stmt {
-        Stmt::Load { tensor, at, var } => match random.below(4) {
+        Stmt::Load { tensor, at, var, upright } => match random.below(5) {
+            4 => *upright = !*upright && vars[*var][1] == 1,
             0 => *tensor = random.below(tensors) as usize,
             1 => *var = like(*var, random),
             _ => {
@@ -140,7 +148,8 @@ fn change_stmt(stmt: &mut Stmt, random: &mut Random, vars: &[[usize; 2]], tensor
                 at[dim] = near(&at[dim], random);
             }
         },
-        Stmt::Store { tensor, at, var, adds } => match random.below(5) {
+        Stmt::Store { tensor, at, var, adds, upright } => match random.below(6) {
+            5 => *upright = !*upright && vars[*var][1] == 1,
             0 => *tensor = random.below(tensors) as usize,
             1 => *var = like(*var, random),
             2 => *adds = !*adds,
@@ -172,6 +181,18 @@ fn change_stmt(stmt: &mut Stmt, random: &mut Random, vars: &[[usize; 2]], tensor
             2 => *b = like(*b, random),
             _ => *meet = *random.pick(&[Meet::Add, Meet::Sub, Meet::Mul]),
         },
+        Stmt::Select { mask, a, b, .. } => {
+            let operand = match random.below(3) {
+                0 => mask,
+                1 => a,
+                _ => b,
+            };
+            *operand = like(*operand, random);
+        }
+        Stmt::Gather { src, places, .. } => {
+            let operand = if random.one_in(2) { src } else { places };
+            *operand = like(*operand, random);
+        }
         Stmt::Product { adds, turned, dst, .. } => match random.below(3) {
             0 => *dst = like(*dst, random),
             1 => *turned = !*turned,

@@ -11,6 +11,8 @@ struct Frame {
     /// Variable, end and step of each loop, outermost first.
     loops: Vec<(usize, usize, usize)>,
     tasks: usize,
+    /// What the innermost loop ends with.
+    last: Vec<Stmt>,
 }
 
 /// A kernel as it is written.
@@ -88,14 +90,14 @@ pub(super) fn program(random: &mut Random) -> Program {
         }
         source = if random.one_in(3) { source } else { to };
     }
-    for tensor in &mut program.tensors {
+    for (at, tensor) in program.tensors.iter_mut().enumerate() {
         match random.below(16) {
             0 | 1 => tensor.stored = Some([None; 2]),
             2 => tensor.stored = Some(lies(random)),
             3 => tensor.stored = None,
             4 => tensor.read = Some([None; 2]),
             5 => tensor.read = Some(lies(random)),
-            6 => tensor.inner = true,
+            6 => tensor.inner = at > 0,
             _ => {}
         }
     }
@@ -126,6 +128,7 @@ impl Code<'_> {
             let at = self.random.below(body.len() as u32 + 1) as usize;
             body.insert(at, Stmt::If { cond, then: vec![leaves], other: Vec::new() });
         }
+        body.extend(frame.last);
         for (var, to, step) in frame.loops.into_iter().rev() {
             body = vec![Stmt::For { var, from: ZERO, to: Expr::Const(to), step, body }];
         }
@@ -145,8 +148,8 @@ impl Code<'_> {
         let sized = |dim: usize, size: usize| if dim == 0 { [size, columns] } else { [rows, size] };
         let part = chunk(self.random, self.shape[dim]);
         let extent = self.shape[dim];
-        let frame = |at, size, loops| Frame { at, size, loops, tasks: 1 };
-        match self.random.below(12) {
+        let frame = |at, size, loops| Frame { at, size, loops, tasks: 1, last: Vec::new() };
+        match self.random.below(13) {
             0 | 1 => frame([ZERO, ZERO], self.shape, Vec::new()),
             2 => frame([ZERO, ZERO], self.shape, vec![(0, 2, 1)]),
             3 | 4 => frame(along(dim, Expr::Loop(0)), sized(dim, 1), vec![(0, extent, 1)]),
@@ -166,14 +169,28 @@ impl Code<'_> {
             9 => {
                 let index = of('*', Expr::Task, Expr::Const(part));
                 let tasks = extent.div_ceil(part);
-                Frame { at: along(dim, index), size: sized(dim, part), loops: Vec::new(), tasks }
+                Frame {
+                    at: along(dim, index),
+                    size: sized(dim, part),
+                    loops: Vec::new(),
+                    tasks,
+                    last: Vec::new(),
+                }
             }
             10 => Frame {
                 at: [Expr::Task, Expr::Loop(0)],
                 size: [1, 1],
                 loops: vec![(0, columns, 1)],
                 tasks: rows,
+                last: Vec::new(),
             },
+            11 => {
+                // A variable counts in place of the loop's.
+                let next = of('+', Expr::Local(0), Expr::Const(part));
+                let last = vec![Stmt::Set { local: 0, to: next }];
+                let loops = vec![(0, extent / part, 1)];
+                Frame { last, ..frame(along(dim, Expr::Local(0)), sized(dim, part), loops) }
+            }
             _ => {
                 let index = Expr::Const(self.random.below(extent as u32) as usize);
                 frame(along(dim, index), sized(dim, 1), Vec::new())
@@ -188,12 +205,21 @@ impl Code<'_> {
 
     fn load(&mut self, tensor: usize, at: &At, size: [usize; 2]) -> usize {
         let var = self.var(size);
-        self.body.push(Stmt::Load { var, tensor, at: at.clone() });
+        self.body.push(Stmt::Load { var, tensor, at: at.clone(), upright: false });
         var
     }
 
     fn meet(&mut self) -> Meet {
-        *self.random.pick(&[Meet::Add, Meet::Add, Meet::Sub, Meet::Mul, Meet::Mul, Meet::Max, Meet::Less])
+        *self.random.pick(&[
+            Meet::Add,
+            Meet::Add,
+            Meet::Sub,
+            Meet::Mul,
+            Meet::Mul,
+            Meet::Max,
+            Meet::Min,
+            Meet::Less,
+        ])
     }
 
     /// What is done next with a variable.
@@ -206,7 +232,8 @@ impl Code<'_> {
             0 | 1 => {
                 let map = *self.random.pick(&[
                     Map::Exp,
-                    Map::Exp,
+                    Map::Abs,
+                    Map::Clamp,
                     Map::Neg,
                     Map::Scale,
                     Map::Shift,
@@ -262,8 +289,30 @@ impl Code<'_> {
 
     fn rare(&mut self, src: usize, dst: usize) -> usize {
         let size = self.vars[src];
-        match self.random.below(4) {
+        match self.random.below(7) {
             0 => self.body.push(Stmt::Map { map: Map::Cumsum, dst, src }),
+            4 => {
+                let (mask, b) = (self.var(size), self.var(size));
+                self.body.push(Stmt::Meet { meet: Meet::Less, fit: Fit::Same, dst: mask, a: src, b: src });
+                self.body.push(Stmt::Map { map: Map::Neg, dst: b, src });
+                self.body.push(Stmt::Select { dst, mask, a: src, b });
+            }
+            5 => {
+                let (places, dst) = (self.var(size), self.var(size));
+                self.body.push(match self.random.one_in(2) {
+                    true => Stmt::Iota { var: places },
+                    false => Stmt::Fill { var: places, value: u64::from(self.random.below(2)) },
+                });
+                self.body.push(Stmt::Gather { dst, src, places, rows: self.random.one_in(2) });
+                return dst;
+            }
+            6 if size[0] == 1 || size[1] == 1 => {
+                // Turned by a load of the other direction.
+                let dst = self.var([size[0] * size[1], 1]);
+                let tensor = self.random.below(self.tensors as u32) as usize;
+                self.body.push(Stmt::Load { var: dst, tensor, at: [ZERO, ZERO], upright: true });
+                return dst;
+            }
             1 => {
                 let b = self.var(size);
                 self.body.push(Stmt::Fill { var: b, value: u64::from(self.random.below(2)) });
@@ -292,7 +341,13 @@ impl Code<'_> {
         let size = self.vars[var];
         let fixed = Expr::Const(self.random.below(2) as usize);
         let (row, column) = ([1, size[1]], [size[0], 1]);
-        let store = |tensor: usize, var: usize, at: At, adds: bool| Stmt::Store { tensor, var, at, adds };
+        let store = |tensor: usize, var: usize, at: At, adds: bool| Stmt::Store {
+            tensor,
+            var,
+            at,
+            adds,
+            upright: false,
+        };
         match self.random.below(10) {
             0..=3 => self.body.push(store(to, var, frame.at.clone(), false)),
             4 => {
@@ -337,7 +392,13 @@ impl Code<'_> {
                 let acc = self.var([size[0], size[0]]);
                 self.before.push(Stmt::Fill { var: acc, value: 0 });
                 self.body.push(Stmt::Product { dst: acc, a: var, b: var, turned: true, adds: true });
-                self.after.push(Stmt::Store { tensor: to, var: acc, at: [ZERO, ZERO], adds: false });
+                self.after.push(Stmt::Store {
+                    tensor: to,
+                    var: acc,
+                    at: [ZERO, ZERO],
+                    adds: false,
+                    upright: false,
+                });
                 return;
             }
             _ => (var, size),
@@ -350,6 +411,12 @@ impl Code<'_> {
             let map = *self.random.pick(&[Map::Neg, Map::Scale, Map::Exp]);
             self.after.push(Stmt::Map { map, dst: acc, src: acc });
         }
-        self.after.push(Stmt::Store { tensor: to, var: acc, at: [ZERO, ZERO], adds: self.random.one_in(8) });
+        self.after.push(Stmt::Store {
+            tensor: to,
+            var: acc,
+            at: [ZERO, ZERO],
+            adds: self.random.one_in(8),
+            upright: false,
+        });
     }
 }

@@ -1,6 +1,6 @@
 //! Kernels interpreted on the tiles of a grid. On a grid of one tile they compute what programs mean.
 
-use super::program::{At, Cond, Expr, Kernel, LOCALS, Program, Stmt};
+use super::program::{At, Cond, Expr, Fold, Kernel, LOCALS, Map, Program, Stmt};
 use super::spread::{Hull, JUNK, Reach, Sites, Spread, tensors, widen};
 use super::tiles::{COLUMNS, Cell, ROWS, Tiles, Var};
 
@@ -19,6 +19,7 @@ enum Next {
     Goes,
     Breaks,
     Continues,
+    Returns,
 }
 
 /// The tensors after all tasks, and what each task has touched, kernel by kernel.
@@ -85,6 +86,8 @@ struct Task<'a> {
     scalar: u64,
     left: usize,
     reach: Reach,
+    /// How many statements give each variable a value.
+    given: Vec<usize>,
 }
 
 impl<'a> Task<'a> {
@@ -112,6 +115,7 @@ impl<'a> Task<'a> {
             scalar: 0,
             left: 0,
             reach,
+            given: kernel.given(),
         }
     }
 
@@ -135,6 +139,7 @@ impl<'a> Task<'a> {
         match stmt {
             Stmt::Break => return Ok(Next::Breaks),
             Stmt::Continue => return Ok(Next::Continues),
+            Stmt::Return => return Ok(Next::Returns),
             Stmt::If { cond, then, other } => {
                 let holds = match cond {
                     Cond::Less(a, b) => self.index(a)? < self.index(b)?,
@@ -151,24 +156,28 @@ impl<'a> Task<'a> {
                 while at < self.index(to)? {
                     self.loops[*var] = Some(at);
                     self.left = self.left.checked_sub(1).ok_or(Stop::Fault)?;
-                    if self.block(body)? == Next::Breaks {
-                        break;
+                    match self.block(body)? {
+                        Next::Breaks => break,
+                        Next::Returns => return Ok(Next::Returns),
+                        Next::Goes | Next::Continues => {}
                     }
                     at += step;
                 }
                 self.loops[*var] = None;
             }
             Stmt::Set { local, to } => self.locals[*local] = self.index(to)?,
-            Stmt::Load { var, tensor, at } => {
-                let loaded = self.load(*tensor, at, self.kernel.vars[*var])?;
+            Stmt::Load { var, tensor, at, upright } => {
+                let loaded = self.load(*tensor, at, self.kernel.vars[*var], *upright)?;
                 self.set(*var, loaded)?;
             }
-            Stmt::Store { tensor, var, at, adds } => {
+            Stmt::Store { tensor, var, at, adds, upright } => {
                 let value = self.var(*var)?.clone();
+                // Upright, columns of the tensor are rows of the tile.
+                let value = if *upright { self.tiles.map(Map::Trans, &value, 0) } else { value };
                 self.store(*tensor, &value, at, *adds)?;
             }
             Stmt::Number { tensor, at } => {
-                let loaded = self.load(*tensor, at, [1, 1])?;
+                let loaded = self.load(*tensor, at, [1, 1], false)?;
                 self.scalar = self.number(&loaded)?;
             }
             Stmt::StoreNumber { tensor, at } => {
@@ -180,7 +189,7 @@ impl<'a> Task<'a> {
                 if self.var(*var)?.rows != 1 {
                     return Err(Stop::Fault);
                 }
-                let sum = self.tiles.fold(super::program::Fold::Sum, false, self.var(*var)?);
+                let sum = self.tiles.fold(Fold::Sum, false, self.var(*var)?);
                 self.scalar = self.number(&sum)?;
             }
             compute => self.compute(compute)?,
@@ -207,13 +216,22 @@ impl<'a> Task<'a> {
                 self.left = self.left.checked_sub(cost).ok_or(Stop::Fault)?;
                 (*dst, made)
             }
+            Stmt::Select { dst, mask, a, b } => {
+                (*dst, tiles.select(self.var(*mask)?, self.var(*a)?, self.var(*b)?))
+            }
+            Stmt::Gather { dst, src, places, rows } => {
+                (*dst, tiles.gather(self.var(*src)?, self.var(*places)?, *rows))
+            }
             Stmt::Extract { dst, src, at } => {
                 (*dst, tiles.extract(self.var(*src)?, *at, self.kernel.vars[*dst]))
             }
             Stmt::Insert { dst, src, at } => (*dst, tiles.insert(self.var(*dst)?, self.var(*src)?, *at)),
             _ => return Ok(()),
         };
-        self.set(dst, made.ok_or(Stop::Fault)?)
+        let mut made = made.ok_or(Stop::Fault)?;
+        let is_free = |var: usize| self.vars[var].as_ref().is_some_and(|var| var.free);
+        made.free = stmt.operands().into_iter().any(is_free);
+        self.set(dst, made)
     }
 
     fn var(&self, var: usize) -> Result<&Var, Stop> {
@@ -221,7 +239,8 @@ impl<'a> Task<'a> {
     }
 
     /// Gives a variable a value that fits it.
-    fn set(&mut self, var: usize, value: Var) -> Result<(), Stop> {
+    fn set(&mut self, var: usize, mut value: Var) -> Result<(), Stop> {
+        value.free = (value.free || self.given[var] > 1) && self.tiles.is_uniform(&value);
         let [rows, columns] = self.kernel.vars[var];
         self.left = self.left.checked_sub(value.rows * value.columns).ok_or(Stop::Fault)?;
         if value.rows > rows || value.columns > columns {
@@ -267,6 +286,12 @@ impl<'a> Task<'a> {
         Ok([lo, [shape[0].min(lo[0] + rows), shape[1].min(lo[1] + columns)]])
     }
 
+    /// A program that reads what it has not stored has a fault of its own, which a run on one tile finds.
+    fn is_known(&self, tensor: usize, hull: Hull) -> Result<(), Stop> {
+        let is = self.grid != [1, 1] || self.tensors[tensor].is_known(hull);
+        if is { Ok(()) } else { Err(Stop::Fault) }
+    }
+
     /// A tile on the grid.
     fn tile(&self, tile: usize) -> [usize; 2] {
         let place = self.tiles.place(tile);
@@ -274,8 +299,19 @@ impl<'a> Task<'a> {
     }
 
     /// Each tile takes what it has of a box, or all of one that lies on one tile where the task does not reach others.
-    fn load(&mut self, tensor: usize, at: &At, capacity: [usize; 2]) -> Result<Var, Stop> {
-        let hull = self.hull(tensor, at, capacity)?;
+    fn load(
+        &mut self,
+        tensor: usize,
+        at: &At,
+        [rows, columns]: [usize; 2],
+        upright: bool,
+    ) -> Result<Var, Stop> {
+        if upright {
+            let lying = self.load(tensor, at, [columns, rows], false)?;
+            return Ok(self.tiles.map(Map::Trans, &lying, 0));
+        }
+        let hull = self.hull(tensor, at, [rows, columns])?;
+        self.is_known(tensor, hull)?;
         widen(&mut self.reach.loaded[tensor], hull);
         let [lo, hi] = hull;
         let of = &self.tensors[tensor];
@@ -305,7 +341,12 @@ impl<'a> Task<'a> {
         if hi[0] - lo[0] != value.rows || hi[1] - lo[1] != value.columns {
             return Err(Stop::Fault);
         }
+        if adds {
+            self.is_known(tensor, hull)?;
+        }
         widen(&mut self.reach.stored[tensor], hull);
+        let added = [0, 1].map(|axis| self.sites.across[axis] && self.tensors[tensor].pending[axis]);
+        let value = &if value.free { self.tiles.split(value, added) } else { value.clone() };
         for tile in 0..self.tiles.count() {
             for row in 0..value.rows {
                 for column in 0..value.columns {
@@ -358,7 +399,7 @@ impl<'a> Task<'a> {
         let Cell::Has(value) = cell else { return };
         for x in &to[0] {
             for y in &to[1] {
-                let copy = of.copy(at, [*x, *y]);
+                let copy = of.stored(at, [*x, *y]);
                 *copy = if adds { copy.wrapping_add(value) } else { value };
             }
         }

@@ -45,6 +45,8 @@ pub(super) struct Spread {
     pub(super) pending: [bool; 2],
     grid: [usize; 2],
     copies: Vec<u64>,
+    /// Elements that have a value.
+    known: Vec<bool>,
 }
 
 /// The value that nobody computes.
@@ -58,21 +60,27 @@ impl Spread {
         pending: [bool; 2],
         first: &dyn Fn([usize; 2]) -> u64,
     ) -> Spread {
-        let stored = tensor.stored.unwrap_or_default();
+        // An axis of one tile shards nothing.
+        let several = |lies: Lies| lies.map(|axis| axis.filter(|axis| grid[*axis] > 1));
+        let stored = several(tensor.stored.unwrap_or_default());
+        let read = tensor.read.map_or(stored, several);
+        let pending = [0, 1].map(|axis| pending[axis] && grid[axis] > 1);
         let mut made = Spread {
             shape: tensor.shape,
             stored,
-            read: tensor.read.unwrap_or(stored),
-            moved: tensor.read.is_some_and(|read| read != stored || pending != [false; 2]),
+            read,
+            moved: tensor.read.is_some() && (read != stored || pending != [false; 2]),
             pending,
             grid,
+            known: vec![!tensor.inner; tensor.shape[0] * tensor.shape[1]],
             copies: vec![0; tensor.shape[0] * tensor.shape[1] * grid[0] * grid[1]],
         };
         for row in 0..tensor.shape[0] {
             for column in 0..tensor.shape[1] {
                 for tile in 0..grid[0] * grid[1] {
                     let place = [tile % grid[0], tile / grid[0]];
-                    let has = (0..2).all(|axis| !pending[axis] || place[axis] == 0);
+                    let has =
+                        (0..2).all(|axis| !pending[axis] || place[axis] == 0 || stored.contains(&Some(axis)));
                     *made.copy([row, column], place) = if has { first([row, column]) } else { 0 };
                 }
             }
@@ -80,7 +88,18 @@ impl Spread {
         made
     }
 
-    pub(super) fn copy(&mut self, at: [usize; 2], tile: [usize; 2]) -> &mut u64 {
+    /// Where a tile stores an element.
+    pub(super) fn stored(&mut self, at: [usize; 2], tile: [usize; 2]) -> &mut u64 {
+        self.known[at[0] * self.shape[1] + at[1]] = true;
+        self.copy(at, tile)
+    }
+
+    /// Whether a box has values.
+    pub(super) fn is_known(&self, [lo, hi]: Hull) -> bool {
+        (lo[0]..hi[0]).all(|row| (lo[1]..hi[1]).all(|column| self.known[row * self.shape[1] + column]))
+    }
+
+    fn copy(&mut self, at: [usize; 2], tile: [usize; 2]) -> &mut u64 {
         let place = self.place(at, tile);
         &mut self.copies[place]
     }

@@ -20,6 +20,8 @@ pub(super) struct Var {
     pub(super) columns: usize,
     /// Axes along which tiles have parts of a sum.
     pub(super) parts: [bool; 2],
+    /// All tiles have the same, and another statement may have given them parts: tiles may count as having a part of it each.
+    pub(super) free: bool,
     /// Tile by tile, row by row.
     pub(super) cells: Vec<Cell>,
 }
@@ -40,7 +42,7 @@ impl Var {
                 cells.extend((0..columns).map(|column| cell(tile, row, column)));
             }
         }
-        Var { rows, columns, parts: [false; 2], cells }
+        Var { rows, columns, parts: [false; 2], free: false, cells }
     }
 }
 
@@ -146,6 +148,40 @@ impl Tiles {
         }
     }
 
+    /// Whether all tiles have the same.
+    pub(super) fn is_uniform(&self, var: &Var) -> bool {
+        let elements = var.rows * var.columns;
+        let mut cells = var.cells.iter().enumerate();
+        var.parts == [false; 2]
+            && cells.all(|(at, cell)| matches!(cell, Cell::Has(_)) && *cell == var.cells[at % elements])
+    }
+
+    /// A value that all tiles have as parts of itself: the first tiles along these axes have it.
+    pub(super) fn split(&self, var: &Var, axes: [bool; 2]) -> Var {
+        let mut made = var.clone();
+        let elements = var.rows * var.columns;
+        for (at, cell) in made.cells.iter_mut().enumerate() {
+            let place = self.place(at / elements);
+            if (0..2).any(|axis| axes[axis] && place[axis] > 0) {
+                *cell = Cell::Has(0);
+            }
+        }
+        join(&mut made.parts, axes);
+        made
+    }
+
+    /// Axes along which some tiles have none of a variable.
+    fn owned(&self, var: &Var) -> [bool; 2] {
+        let elements = var.rows * var.columns;
+        let gone = |at: usize| var.cells[at] == Cell::Gone(0);
+        [0, 1].map(|axis| {
+            let other = |at: usize, tile: usize| tile * elements + at % elements;
+            (0..var.cells.len()).any(|at| {
+                self.along(at / elements, axis).iter().any(|tile| gone(at) != gone(other(at, *tile)))
+            })
+        })
+    }
+
     /// Axes along which tiles have other rows, or other columns.
     fn differs(&self, var: &Var, what: u8) -> [bool; 2] {
         let elements = var.rows * var.columns;
@@ -163,6 +199,8 @@ impl Tiles {
             Map::Mov => &|of| of[0],
             Map::Neg => &|of| of[0].wrapping_neg(),
             Map::Exp => &|of| mixed(of[0]),
+            Map::Abs => &|of| if of[0] == 0 { 0 } else { mixed(of[0] ^ 0x55) },
+            Map::Clamp => &|of| mixed(of[0] ^ 0xaa),
             Map::Scale => &|of| of[0].wrapping_mul(3),
             Map::Shift => &|of| of[0].wrapping_add(5),
             // The inverse of 3: dividing by it is exact.
@@ -180,6 +218,30 @@ impl Tiles {
             }
         };
         self.elements(&[(src, Fit::Same)], None, f).expect("one shape")
+    }
+
+    pub(super) fn select(&self, mask: &Var, a: &Var, b: &Var) -> Option<Var> {
+        let operands = [(mask, Fit::Same), (a, Fit::Same), (b, Fit::Same)];
+        self.elements(&operands, None, &|of| if of[0] & 1 != 0 { of[1] } else { of[2] })
+    }
+
+    /// Places count on at the first element behind the last one.
+    pub(super) fn gather(&self, src: &Var, places: &Var, over_rows: bool) -> Option<Var> {
+        let (of, as_many) = match over_rows {
+            true => (src.rows, src.columns == places.columns),
+            false => (src.columns, src.rows == places.rows),
+        };
+        if !as_many {
+            return None;
+        }
+        let mut made = Var::of(self, [places.rows, places.columns], &mut |tile, row, column| {
+            let Cell::Has(place) = places.at(tile, row, column) else { return places.at(tile, row, column) };
+            let place = (place % of as u64) as usize;
+            if over_rows { src.at(tile, place, column) } else { src.at(tile, row, place) }
+        });
+        made.parts = src.parts;
+        join(&mut made.parts, places.parts);
+        Some(made)
     }
 
     fn cumsum(&self, src: &Var) -> Var {
@@ -207,8 +269,14 @@ impl Tiles {
             Meet::Sub => &|of| of[0].wrapping_sub(of[1]),
             Meet::Mul => &|of| of[0].wrapping_mul(of[1]),
             Meet::Max => &|of| of[0].max(of[1]),
+            Meet::Min => &|of| of[0].min(of[1]),
             Meet::Less => &|of| u64::from(of[0] < of[1]),
         };
+        // What is free is added to parts as one of them.
+        let sum = matches!(meet, Meet::Add | Meet::Sub);
+        let parted =
+            |var: &Var, other: &Var| if sum && var.free { self.split(var, other.parts) } else { var.clone() };
+        let (a, b) = (&parted(a, b), &parted(b, a));
         let kept = match meet {
             Meet::Add if first => Some(a),
             Meet::Add if second => Some(b),
@@ -253,6 +321,15 @@ impl Tiles {
             return None;
         }
         let (b_outer, b_inner) = if turned { (ROWS, COLUMNS) } else { (COLUMNS, ROWS) };
+        let inner_parts = || {
+            let mut axes = self.differs(a, COLUMNS);
+            for more in [self.differs(b, b_inner), self.owned(a), self.owned(b)] {
+                join(&mut axes, more);
+            }
+            axes
+        };
+        let whole = acc.filter(|acc| acc.free).map(|acc| self.split(acc, inner_parts()));
+        let acc = whole.as_ref().or(acc);
         let mut made = Var::of(self, [a.rows, columns], &mut |tile, row, column| {
             let (mut sum, mut gone) = (0u64, None);
             for at in 0..inner {
