@@ -10,5 +10,6 @@ mod on_device;
 mod program;
 mod public;
 mod selection;
+mod sharded_layer;
 mod unit_of_workload;
 mod words;

@@ -183,11 +183,15 @@ fn help<'n>(deadlock: &Deadlock<'n>, chain: &[&Waiting<'n>], is_circle: bool) ->
 pub(crate) fn closed(done: StatementKind, channel: &Channel, at: Span, by: Span) -> Diagnostic {
     let name = channel.written(matches!(done, StatementKind::Send | StatementKind::Close));
     let (does, help) = match done {
-        StatementKind::Send => ("a token is sent to", "close it behind the last `send`"),
-        StatementKind::Close => ("a second `close` of", "close it once"),
+        StatementKind::Send => ("a token is sent to", format!("put `close {name};` behind the last `send`")),
+        StatementKind::Close => {
+            ("a second `close` of", format!("write `close {name};` once, behind the last `send`"))
+        }
         _ => (
             "nothing is left to consume from",
-            "send as many tokens as are consumed, or take what there is: `consume all c as s { … }`",
+            format!(
+                "send as many tokens as are consumed, or take what there is: `consume all {name} as s {{ … }}`"
+            ),
         ),
     };
     Diagnostic::error(codes::CLOSED, format!("{does} `{name}`, which is closed"))
