@@ -214,6 +214,11 @@ dimensions. Leave out the option, or declare the tensor with its first dimension
         "\
 A file whose name ends in `.pending`, or that begins as such files do, has a part that is wrong. The note says which record and field, or
 which row of the tables of names. Write it again with `wsp graph FILE --emit pending -o FILE.pending`.";
+    pub HOST_KERNEL = 888, "kernels of the host have no place there",
+        "\
+`kernel NAME on host;` has the host run the tasks of a kernel, between those of cores. Programs of AICPUs (`.ptow`), task graphs (`.tg`, `.ptog`) and
+records of tasks (`--emit pending`) do not tell where else than on cores a task runs: leave out `on host` in what they are made of, or write a package
+(`wsp emit`), which keeps it. As a note of `wsp graph`: its lists show such a kernel as one for any core.";
     pub BINARY_TO_TERMINAL = 922, "program to a terminal",
         "\
 `wsp asm` would print bytes to a terminal. Give a file with `--output FILE.ptow`, or send its output to a file or to another

@@ -42,7 +42,8 @@ pub struct Ran {
     /// Arrays that its launch wrote, by name.
     pub arrays: Arrays,
     /// What it printed: lines `kernel NAME DESCRIPTORS`, `parameter NAME VALUE`, where real numbers begin with `f`, and `unwritten NAME COUNT FIRST` for an array of which no task wrote so many
-    /// elements.
+    /// elements, with ` given` where they hold what the launch was given; `read …` for those of them
+    /// that tasks have read.
     pub said: String,
     /// How long the run took, with reading and writing of arrays.
     pub took: Duration,
@@ -105,7 +106,7 @@ impl HostProgram {
     /// What of the options a package has no part of.
     fn refuse(&self, options: &RunOptions, args: &Args) -> Result<(), RunError> {
         options.check(self.kind())?;
-        let WorkloadRunOptions { aicpus, expand, made_up, absent, data_seed, mixing, whole_outs } =
+        let WorkloadRunOptions { aicpus, expand, made_up, absent, data_seed, mixing, whole_outs, phases } =
             &options.workload;
         let UnitOptions { devices, cores, hints, events, memory, checkpoints, begin, .. } = &options.unit;
         let given = [
@@ -128,6 +129,15 @@ impl HostProgram {
             ("plain", options.plain),
             ("views", !args.views.is_empty()),
         ];
+        let kernels = self.workload.as_ref().map_or(&[][..], |plan| &plan.module.kernels);
+        if *phases && (options.sequential || !kernels.iter().any(|kernel| kernel.on_host)) {
+            let why = match options.sequential {
+                true => "a sequential run has no sides that take turns",
+                false => "no kernel of the workload runs on the host",
+            };
+            let fault = Diagnostic::error(OPTION_OF_OTHERS, format!("option `phases` has no meaning: {why}"));
+            return Err(RunError::Refused(fault.help("leave it out").into()));
+        }
         if options.workload.aicpus > MOST_AICPUS {
             let message = format!(
                 "{} AICPUs on target `ascend_host`, which has {MOST_AICPUS} at most",
@@ -235,6 +245,9 @@ fn arguments(plan: &LoweredPlan, args: &Args, options: &RunOptions) -> Vec<Strin
     add("--aicpus", options.workload.aicpus.max(1).to_string());
     if let Some(window) = options.window {
         add("--window", window.to_string());
+    }
+    if options.workload.phases {
+        all.push("--phases".to_owned());
     }
     all
 }
@@ -360,12 +373,14 @@ fn parameter(line: &str) -> Option<(String, ParamValue)> {
 
 /// Elements of an output that no task wrote.
 fn unwritten(line: &str, outputs: &Arrays) -> Option<Unwritten> {
-    let mut words = line.strip_prefix("unwritten ")?.split(' ');
+    let (kind, rest) = line.split_once(' ').filter(|(kind, _)| ["unwritten", "read"].contains(kind))?;
+    let mut words = rest.split(' ');
     let tensor = words.next()?.to_owned();
     let (elements, first) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
     let array = outputs.get(&tensor)?;
-    let first = unravel(first, array.shape());
-    Some(Unwritten { tensor, loaded: false, elements, of: array.len() as u64, first, given: false })
+    let (first, given) = (unravel(first, array.shape()), words.next() == Some("given"));
+    let loaded = kind == "read";
+    Some(Unwritten { tensor, loaded, elements, of: array.len() as u64, first, given })
 }
 
 /// What the kernels of a unit say of their arguments.

@@ -211,6 +211,9 @@ pub struct WorkloadRunOptions {
     pub mixing: bool,
     /// Fails tasks of declared kernels that leave elements of a region unwritten which their kernel declares `out`.
     pub whole_outs: bool,
+    /// Has the host and cores take turns: a task waits for all earlier ones of the other side, and not for single ones. Of packages of
+    /// workloads with kernels of the host.
+    pub phases: bool,
 }
 
 /// Options of task graphs.
@@ -274,10 +277,10 @@ impl RunOptions {
             origins,
             copied,
         } = &self.unit;
-        let WorkloadRunOptions { aicpus, expand, made_up, absent, data_seed, mixing, whole_outs } =
+        let WorkloadRunOptions { aicpus, expand, made_up, absent, data_seed, mixing, whole_outs, phases } =
             &self.workload;
         let usual = UnitOptions::default();
-        let given: [(&str, &[ProgramKind], bool); 27] = [
+        let given: [(&str, &[ProgramKind], bool); 28] = [
             ("seed", &[Spaces, Workload], self.seed != 0),
             ("window", &[Spaces, Workload], self.window.is_some()),
             ("kv_layout", &[Spaces], self.spaces.kv_layout != KvLayout::default()),
@@ -288,6 +291,7 @@ impl RunOptions {
             ("data_seed", &[Workload], *data_seed != 0),
             ("mixing", &[Workload], *mixing),
             ("whole_outs", &[Workload], *whole_outs),
+            ("phases", &[Workload], *phases),
             ("devices", &[Unit], *devices != usual.devices),
             ("cores", &[Unit], cores.is_some()),
             ("hints", &[Unit], *hints != usual.hints),

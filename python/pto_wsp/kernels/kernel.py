@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ..tracing import Task
 
     Coordinate = int | Expr
-    Unit = Literal["vector", "cube", "any"]
+    Unit = Literal["vector", "cube", "any", "host"]
     Cost = int | Callable[..., Any] | None
 
 Given = typing.ParamSpec("Given")
@@ -38,7 +38,7 @@ Given = typing.ParamSpec("Given")
 
 __all__ = ["Kernel", "PythonKernel", "kernel", "python_kernel"]
 
-UNITS = ("vector", "cube", "any")
+UNITS = ("vector", "cube", "any", "host")
 
 _MOST = 512
 """Specialisations that a kernel keeps, with the objects that are their constants."""
@@ -334,7 +334,7 @@ def _check_options(source: Source, unit: Any, cost: Any) -> None:
             codes.BAD_OPTION,
             f"`unit` of kernel `{source.name}`",
             source.span,
-            help='write `unit="vector"`, `unit="cube"` or `unit="any"`',
+            help='write `unit="vector"`, `unit="cube"`, `unit="any"` or `unit="host"`',
         )
     if cost is None or callable(cost):
         return

@@ -41,7 +41,7 @@ use values::Values;
 use wsp_core::tg::Platform;
 use wsp_core::{ExecPool, FuncId, LocalId, TensorId};
 use wsp_diag::Diagnostic;
-use wsp_ir::{Elem, ExprKind, Function, StmtKind, Verified, walk};
+use wsp_ir::{Elem, ExprKind, Function, LaunchTarget, StmtKind, Verified, walk};
 use wsp_ordered::OrderedSet;
 use wsp_tile::{Known, Memories, PingPong, TileProgram};
 
@@ -308,9 +308,14 @@ pub(crate) fn known_elements(
             Some(cache) => format!("`PagedKVCache<half> {}`", module.caches[cache.index()].name),
             None => format!("`Tensor<float> {}`", tensor.name),
         };
-        Diagnostic::error(codes::NOT_SET, message)
-            .at(tensor.span, "declared here")
-            .help(format!("declare their type in the host entry: {how}; a package takes them from arrays like those of a launch, too"))
+        let fault = Diagnostic::error(codes::NOT_SET, message).at(tensor.span, "declared here");
+        // Arrays of a workload or a task graph have no host entry that declares them.
+        let is_library =
+            module.entry.as_ref().is_some_and(|entry| entry.launch.target == LaunchTarget::Kernels);
+        fault.help(match is_library {
+            true => "give arrays like those of a launch, whose types a package takes: `--generate`, or `--input NAME=FILE.npy`".to_owned(),
+            false => format!("declare their type in the host entry: {how}; a package takes them from arrays like those of a launch, too"),
+        })
     };
     if unknown.is_empty() { Ok(()) } else { Err(unknown.iter().map(one).collect()) }
 }

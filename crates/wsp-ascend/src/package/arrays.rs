@@ -19,7 +19,9 @@ use wsp_tile::{Known, fold};
 pub(super) fn refused(message: String) -> Diagnostic {
     Diagnostic::error(NO_FILES, message)
         .note("a package of a task graph walks one launch of a graph of kernels")
-        .help("write the C++ of its graphs alone, for a device of your own")
+        .help(
+            "with `wsp emit`, `--stage graphs` writes the C++ of its graphs alone, for a device of your own",
+        )
 }
 
 /// The definition of a kernel.

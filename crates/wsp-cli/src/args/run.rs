@@ -68,6 +68,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_parser = words(EXPAND))]
     pub(crate) expand: Option<Expand>,
 
+    /// Let the host and cores take turns, in place of waiting for single tasks of the other side: of packages (--target ascend_host) of workloads with kernels of the host
+    #[arg(long)]
+    pub(crate) phases: bool,
+
     /// Write when and where each task, or each block of a task graph, ran, and what it waited for: `.pftrace` for ui.perfetto.dev, `.json` for chrome://tracing too
     #[arg(long, value_name = "FILE.pftrace|.json")]
     pub(crate) trace: Option<PathBuf>,

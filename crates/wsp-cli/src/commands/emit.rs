@@ -114,8 +114,10 @@ fn packaged(
 /// What has no package, with the stage that it has.
 fn with_graphs(mut faults: Vec<Diagnostic>) -> Vec<Diagnostic> {
     for fault in faults.iter_mut().filter(|fault| fault.code == NO_FILES) {
-        fault.help =
-            vec!["`--stage graphs` writes the C++ of its graphs alone, for a device of your own".to_owned()];
+        let graphs = "`--stage graphs` writes the C++ of its graphs alone, for a device of your own";
+        if !fault.help.iter().any(|help| help.contains("--stage graphs")) {
+            fault.help.push(graphs.to_owned());
+        }
     }
     faults
 }

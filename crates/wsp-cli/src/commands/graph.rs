@@ -1,7 +1,7 @@
 //! `wsp graph`: the tasks of a program and their dependences, as lists or summed up.
 
 use super::kind::{Kind, wrong_kind};
-use super::workload::{ArraysFor, Given, check_graph_memory, planned, read_arrays};
+use super::workload::{ArraysFor, Given, check_graph_memory, host_kernel, planned, read_arrays, refuse_host};
 use super::{Outcome, Session, data, launch_options, options, unit};
 use crate::args::{Emitted, GraphArgs, LaunchArgs};
 use crate::engine::{self, Loaded};
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use wsp_backend::pending::PendingGraph;
 use wsp_backend::{Detail, GraphOptions};
-use wsp_diag::Diagnostic;
+use wsp_diag::{Diagnostic, Severity};
 use wsp_ir::workload::Deps;
 use wsp_ordered::OrderedMap;
 use wsp_plan::PlanSource;
@@ -39,8 +39,13 @@ pub(super) fn graph(session: &mut Session, args: &GraphArgs) -> Result<Outcome, 
     options::refuse(&[("--kernels", kernels)], options::OF_UNITS).map_err(|fault| vec![fault])?;
     args.data.check_unused()?;
     let source = session.read_workload(&args.file, &args.kernels)?;
+    if outputs.pending.is_some() {
+        refuse_host(&source.module, "a record of a task")?;
+    }
     let (plan, set) = planned(&source, &args.set, args.schedule.as_deref(), args.target)?;
     session.warn(&plan.schedule.notes);
+    let shown = "lists show it as one for any core";
+    session.warn(host_kernel(&source.module, Severity::Note, shown).as_slice());
     let Given { args: of_run, sources, .. } =
         read_arrays(&source, &plan, &args.data, set.clone(), ArraysFor::Tasks)?;
     args.data.check_seed(&sources.made)?;

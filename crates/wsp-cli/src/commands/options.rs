@@ -6,6 +6,9 @@ use wsp_diag::Diagnostic;
 
 /// What takes the options of task graphs.
 pub(super) const OF_UNITS: &str = "is for task graphs (`.tg`, `.ptog`)";
+/// What takes those of the two sides of a launch.
+pub(super) const OF_SIDES: &str =
+    "is for packages (`--target ascend_host`) of workloads with kernels of the host (`kernel NAME on host;`)";
 /// What takes those of workloads.
 pub(super) const OF_WORKLOADS: &str = "is for workloads (`.wsp`)";
 

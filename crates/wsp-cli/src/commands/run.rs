@@ -55,10 +55,15 @@ pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<
         }
         Kind::Program | Kind::Unknown => {
             refuse_unit_options(args)?;
+            refuse_phases(args)?;
             program(session, args)?
         }
     };
     Ok(if session.is_denied() { Outcome::Failed } else { outcome })
+}
+
+fn refuse_phases(args: &RunArgs) -> Result<(), Vec<Diagnostic>> {
+    options::refuse(&[("--phases", args.phases)], options::OF_SIDES).map_err(|fault| vec![fault])
 }
 
 fn refuse_unit_options(args: &RunArgs) -> Result<(), Vec<Diagnostic>> {

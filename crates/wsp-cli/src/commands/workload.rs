@@ -7,7 +7,7 @@ mod run;
 mod source;
 
 pub(super) use arrays::{Given, Purpose as ArraysFor, read as read_arrays};
-pub(super) use bytes::{bytes, program_bytes, unit};
+pub(super) use bytes::{bytes, host_kernel, program_bytes, refuse_host, unit};
 pub(super) use dry::{LAYOUTS, layouts_undecided};
 pub(super) use run::{SIMULATED_TASK_BYTES, planned, run, steals};
 pub(super) use source::Source;

@@ -42,6 +42,7 @@ const RUN: &[Row] = &[
     ("", "--stats json", "+ + + + + +"),
     ("", "--aicpus 2", "+ + + + - -"),
     ("", "--expand bytecode", "- + - + - -"),
+    ("", "--phases", "- - - - - -"),
     ("", "--trace trace.json", "+ + + + + +"),
     ("--trace trace.json", "--trace-edges", ". . . . . ."),
     ("", "--trace-edges", "- - - - - -"),

@@ -423,6 +423,46 @@ fn the_package_of_two_kernels_is_that_of_the_document() {
     assert_eq!(folder.read("p/main.cpp"), "int main() {}");
 }
 
+/// A launch that adds to all rows but the second of an array, and reads the second.
+const HALF: &str = "
+PTO_SHAPE(y, rows, 32)
+PTO_PARAM(uint32_t, reads, 0)
+PTO_SPACE(Rows) { PTO_AXIS(row, 0, rows) }
+struct A { uint32_t row, from; };
+PTO_DESCRIPTOR_GEN(Rows) {
+    PTO_SCHEDULED_FOR(row) {
+        if (row != 1) { PTO_EMIT_DESCRIPTOR(A{ .row = row, .from = reads > 0 ? 1 : row }); }
+    }
+}
+PTO_KERNEL_IMPL(add) {
+    auto desc = PTO_GET_DESCRIPTOR<A>();
+    VecTile<float, 1, 32> t; TLOAD(t, y, {desc.from, 0}); TADDS(t, t, 1.0f); TSTORE(y, t, {desc.row, 0});
+}
+void go(Tensor<float> y) { PTO_LAUNCH(Rows, { .y = y }); }
+";
+
+/// Made-up elements that no task stores would else pass for results; the same is said on both targets.
+#[test]
+fn elements_of_made_up_outputs_that_no_task_stores_are_reported() {
+    let folder = Folder::with(&[("half.pto", HALF)]);
+    let file = folder.at("half.pto");
+    for (set, code, word) in [
+        ("reads=0", 1, "32 of 8192 elements of `y` never written; the first is y[1, 0]"),
+        ("reads=1", 0, "32 of 8192 elements of `y`"),
+    ] {
+        let said = |target: &str| {
+            let args = ["run", &file, "--target", target, "--generate", "--set", set];
+            let (ended, out, err) = hosted(&folder, &args);
+            assert!(ended == code && out.contains(word), "{target} {set}: {out}{err}");
+            out.lines()
+                .filter(|line| line.contains("of 8192 elements"))
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(said("ascend_host"), said("cpu_sim"), "{set}");
+    }
+}
+
 /// Names that are macros of C++ in capitals, and a parameter that only the generator uses.
 const NAMES: &str = "
 PTO_SHAPE(x, rows, 32)

@@ -107,7 +107,7 @@ impl TaskProgram {
 
 /// Options of runs of declared kernels, and whether they are given.
 fn of_declared(options: &WorkloadRunOptions) -> [(&'static str, bool); 5] {
-    let WorkloadRunOptions { made_up, absent, data_seed, mixing, whole_outs, aicpus: _, expand: _ } = options;
+    let WorkloadRunOptions { made_up, absent, data_seed, mixing, whole_outs, .. } = options;
     [
         ("made_up", !made_up.is_empty()),
         ("absent", *absent != Absent::default()),
@@ -121,6 +121,7 @@ fn of_declared(options: &WorkloadRunOptions) -> [(&'static str, bool); 5] {
 fn of_runs(options: &WorkloadRunOptions) -> Vec<(&'static str, bool)> {
     let mut all = of_declared(options).to_vec();
     all.push(("expand", options.expand != Expand::default()));
+    all.push(("phases", options.phases));
     all
 }
 

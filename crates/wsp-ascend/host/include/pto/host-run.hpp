@@ -65,22 +65,40 @@ public:
         return all;
     }
 
-    // How many elements of so many bytes hold no value, and which is the first of them.
-    static std::pair<uint64_t, uint64_t> unwritten(const void *tensor, size_t elem_bytes) {
-        std::pair<uint64_t, uint64_t> found{0, 0};
+    // Elements that no instruction wrote: those that one has read and the others, how many each and the first. Where none of the tensor is
+    // written, all count among the others. `given`: they hold what the tensor was given.
+    struct Elements {
+        uint64_t count = 0, first = 0;
+    };
+    struct Unwritten {
+        Elements unused, read;
+        bool given = false;
+    };
+    static Unwritten unwritten(const void *tensor, size_t elem_bytes) {
+        Unwritten found;
         const Global *global = core().tensor_at(tensor);
         if (global == nullptr) {
             return found;
         }
         const Bytes &bytes = global->bytes;
+        uint64_t written = 0;
         for (uint32_t first = 0; first < bytes.size; first += static_cast<uint32_t>(elem_bytes)) {
-            bool written = true;
+            bool is_written = true, is_read = false;
             for (uint32_t byte = first; byte < bytes.size && byte < first + elem_bytes; ++byte) {
-                written = written && bytes.is_written(byte);
+                const Holds holds = bytes.holds(byte);
+                is_written = is_written && holds == Holds::written;
+                is_read = is_read || holds == Holds::read;
+                found.given = found.given || holds == Holds::given || holds == Holds::read;
             }
-            if (!written && found.first++ == 0) {
-                found.second = first / elem_bytes;
+            Elements &of = is_read ? found.read : found.unused;
+            if (is_written) {
+                ++written;
+            } else if (of.count++ == 0) {
+                of.first = first / elem_bytes;
             }
+        }
+        if (written == 0) {
+            found = {{found.unused.count + found.read.count, 0}, {}, found.given};
         }
         return found;
     }

@@ -228,6 +228,7 @@ pub(super) fn refuse_options(args: &RunArgs) -> Result<(), Diagnostic> {
         ("--schedule", args.launch.schedule.is_some()),
         ("--aicpus", args.aicpus.is_some()),
         ("--expand", args.expand.is_some()),
+        ("--phases", args.phases),
         ("--cache", args.cache.is_some()),
         ("--replay", args.replay.is_some()),
     ];

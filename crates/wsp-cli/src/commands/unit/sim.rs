@@ -53,6 +53,7 @@ fn of_run(args: &SimArgs) -> RunArgs {
         cache: None,
         aicpus: None,
         expand: None,
+        phases: false,
         replay: None,
         trace: args.trace.clone(),
         trace_edges: args.trace_edges,

@@ -9,10 +9,12 @@ use crate::commands::options::{OF_WORKLOADS, refused};
 use crate::commands::{Outcome, Session, named, refuse_machine_options};
 use crate::engine::program;
 use crate::report::TransferReport;
+use pto_wsp::codes;
 use std::path::Path;
 use wsp_backend::GraphOptions;
-use wsp_diag::Diagnostic;
+use wsp_diag::{Diagnostic, Severity};
 use wsp_ir::tg::TgModule;
+use wsp_ir::workload::WorkloadModule;
 use wsp_kernel::{Engine, Mode};
 use wsp_plan::ptow::lower;
 use wsp_plan::target::CPU_SIM;
@@ -42,6 +44,27 @@ pub(in crate::commands) fn bytes(session: &mut Session, args: &PlanArgs) -> Resu
     Ok(Outcome::Done)
 }
 
+/// The first kernel that the host runs, as a finding at its place.
+pub(in crate::commands) fn host_kernel(
+    module: &WorkloadModule,
+    severity: Severity,
+    why: &str,
+) -> Option<Diagnostic> {
+    let kernel = module.kernels.iter().find(|kernel| kernel.on_host)?;
+    let message = format!("kernel `{}` runs on the host, and {why}", kernel.name);
+    Some(Diagnostic::new(codes::HOST_KERNEL, severity, message).at(kernel.span, "declared here"))
+}
+
+/// Refuses kernels of the host where what is written is for cores alone.
+pub(in crate::commands) fn refuse_host(module: &WorkloadModule, what: &str) -> Result<(), Vec<Diagnostic>> {
+    match host_kernel(module, Severity::Error, &format!("{what} does not say so")) {
+        Some(fault) => {
+            Err(vec![fault.help("leave out `on host`, or write a package, which keeps it: `wsp emit`")])
+        }
+        None => Ok(()),
+    }
+}
+
 /// The tasks of a workload as a unit of task graphs.
 pub(in crate::commands) fn unit(session: &mut Session, args: &AsmArgs) -> Result<TgModule, Vec<Diagnostic>> {
     let source = session.read_workload(&args.file, &[])?;
@@ -56,6 +79,7 @@ pub(in crate::commands) fn unit(session: &mut Session, args: &AsmArgs) -> Result
         seed: None,
         forms: false,
     };
+    refuse_host(&source.module, "a task graph")?;
     check_graph_memory(&source, &set, UNIT_BYTES)?;
     let Given { args: of_run, .. } = read(&source, &plan, &data, set, Purpose::Tasks)?;
     let program = program(&plan.into(), Mode::default(), Engine::default(), None)?;
@@ -72,6 +96,7 @@ pub(in crate::commands) fn program_bytes(
         let source = session.read_workload(path, &[])?;
         let plan = source::plan(&source, schedule, None, CPU_SIM)?;
         session.warn(&plan.schedule.notes);
+        refuse_host(&source.module, "a program of AICPUs (`.ptow`)")?;
         let lowered = lower(&plan.module, &plan.schedule)?;
         session.warn(&lowered.notes);
         return Ok(Some(lowered.program.as_bytes().to_vec()));

@@ -8,7 +8,7 @@ use crate::commands::cached;
 use crate::commands::comparison::{compare_arrays, differences, operands_of};
 use crate::commands::data::{self, output_names};
 use crate::commands::emptiness::{Emptiness, Empty};
-use crate::commands::options::{refuse, refused, unread_value};
+use crate::commands::options::{OF_SIDES, refuse, refused, unread_value};
 use crate::commands::outputs::{Outputs, check_allowed};
 use crate::commands::replay;
 use crate::commands::run::recording;
@@ -62,6 +62,8 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
     // What went through channels is told by when tasks ran.
     let has_channels = source.module.workloads.iter().any(|workload| !workload.channels.is_empty());
     options.trace |= has_channels && !is_virtual && plan.options.target == CPU_SIM;
+    let has_sides = plan.options.target != CPU_SIM && source.module.kernels.iter().any(|of| of.on_host);
+    refuse(&[("--phases", args.phases && !has_sides)], OF_SIDES).map_err(|fault| vec![fault])?;
     if plan.options.target != CPU_SIM {
         let host = ("--expand host", args.expand == Some(Expand::Host));
         refuse(&[host], "is for `cpu_sim`: AICPUs generate the tasks of a package")
@@ -69,6 +71,7 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
         options.seed = args.data.seed();
         options.workload.expand = args.expand.unwrap_or_default();
         options.workload.aicpus = args.aicpus.unwrap_or(0);
+        options.workload.phases = args.phases;
     } else if let Some(expand) = args.expand.filter(|expand| expand.is_of_packages()) {
         let name = if expand == Expand::Table { "--expand table" } else { "--expand loops" };
         refuse(&[(name, true)], "is for packages: `--target ascend_host`").map_err(|fault| vec![fault])?;
@@ -240,6 +243,7 @@ fn compare(
         RunOptions { sequential: true, trace: false, replay: None, recording, ..options.clone() };
     if other.is_some() {
         (sequential.workload.expand, sequential.workload.aicpus) = (Expand::default(), 0);
+        sequential.workload.phases = false;
     }
     let expected = run_tasks(other.unwrap_or(program), args, &sequential)?.outputs;
     let against = if other.is_some() { Against::CpuSim } else { Against::Itself };

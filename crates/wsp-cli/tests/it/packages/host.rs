@@ -2,6 +2,7 @@
 
 use super::{built, device_library, hosted, launched, numbers, runs_to, save};
 use crate::command::{Folder, ended, run, wsp};
+use std::path::Path;
 use std::process::Command;
 use wsp_plan::Array;
 
@@ -27,6 +28,7 @@ fn a_kernel_of_the_host_reads_and_feeds_kernels_of_cores() {
     for expand in ["loops", "table", "bytecode"] {
         assert!(ran("ascend_host", &["--expand", expand, "--aicpus", "2"]) == want, "{expand}");
     }
+    assert!(ran("ascend_host", &["--phases"]) == want, "turns");
     for package in built(&folder) {
         let want = launched(&package, &inputs, &outputs, &["--serial"]);
         let (set, turns): (&[&str], &[&str]) = (&[], &["--phases"]);
@@ -66,6 +68,24 @@ PTO_KERNEL_IMPL(worse) {
     assert_eq!(code, 1, "{err}");
     assert!(err.contains("kernel `copy` runs on the host"), "{err}");
     assert!(!folder.path("none").exists());
+    // What is for cores alone, and where there are no two sides.
+    let pending = folder.at("k.pending");
+    for (args, word) in [
+        (&["asm", &file, "-o", &to][..], "error[WSP0888]"),
+        (
+            &["disasm", &file],
+            "kernel `copy` runs on the host, and a program of AICPUs (`.ptow`) does not say so",
+        ),
+        (&["asm", &file, "--emit", "module", "-o", &to], "a task graph does not say so"),
+        (&["graph", &file, "--emit", "pending", "-o", &pending], "a record of a task does not say so"),
+        (&["run", &file, "--phases", "--no-check", "--generate"], "`--phases` is for packages"),
+    ] {
+        let (code, _, err) = run(args);
+        assert!(code == 1 && err.contains(word), "{args:?}: {err}");
+        assert!(!Path::new(&to).exists() && !Path::new(&pending).exists(), "{args:?}");
+    }
+    let (code, _, err) = run(&["graph", &file]);
+    assert!(code == 0 && err.contains("kernel `copy` runs on the host, and lists show it"), "{err}");
     // A row that nothing wrote is read on a core behind the host.
     let (code, _, err) =
         hosted(&folder, &["run", &file, "--target", "ascend_host", "--generate", "", "--no-check"]);

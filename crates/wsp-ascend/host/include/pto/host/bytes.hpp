@@ -87,13 +87,16 @@ private:
     uint32_t *all_ = nullptr;
 };
 
+// What a byte holds: no value, one that an instruction wrote, one that was given, one that was given and that an instruction has read.
+enum class Holds : uint8_t { nothing = 0, written = 1, given = 2, read = 3 };
+
 class Bytes {
 public:
     Bytes() = default;
     // Bytes of one core, none of which holds a value.
     Bytes(std::string name, uint8_t *data, uint32_t size)
         : name(std::move(name)), data(data), size(size), writes_(size), own_(size), written_(own_.data()) {}
-    // Bytes that several cores touch: `written` is by byte whether it holds a value, and theirs together.
+    // Bytes that several cores touch: `written` is by byte what it holds, and theirs together.
     Bytes(std::string name, uint8_t *data, uint32_t size, uint8_t *written)
         : name(std::move(name)), data(data), size(size), writes_(size), written_(written) {}
 
@@ -104,7 +107,6 @@ public:
     // An access reads bytes: they are written, and what wrote them is known to be complete.
     [[gnu::noinline]] void read(Span part, uint32_t number, const Access &by, const Log &log, const Clocks &clocks) {
         const uint32_t *writes = writes_.all();
-        const uint8_t *written = written_;
         for (uint32_t byte = part.first, last = 0; byte < part.end; ++byte) {
             const uint32_t writer = writes[byte];
             if (writer != last) {
@@ -112,8 +114,13 @@ public:
                 check_order(byte, log.find(writer), "writes", by, clocks);
                 check_owner(byte, log.find(writer), by);
             }
-            if (written[byte] == 0) {
+            // Cores read one byte side by side.
+            const uint8_t holds = __atomic_load_n(written_ + byte, __ATOMIC_RELAXED);
+            if (holds == 0) {
                 fault("poison", {by, " reads byte ", byte, " of ", name, ", which holds no value"});
+            }
+            if (holds == static_cast<uint8_t>(Holds::given)) {
+                __atomic_store_n(written_ + byte, static_cast<uint8_t>(Holds::read), __ATOMIC_RELAXED);
             }
         }
         note_read(part, number, by, log);
@@ -146,6 +153,7 @@ public:
 
     // Whether a byte holds a value.
     bool is_written(uint32_t byte) const { return written_[byte] != 0; }
+    Holds holds(uint32_t byte) const { return static_cast<Holds>(written_[byte]); }
 
     // Forgets all accesses.
     void forget() {
@@ -214,7 +222,7 @@ private:
     }
 
     Numbers writes_;
-    // By byte, whether it holds a value: 1 or 0, in bytes of its own or of a tensor.
+    // By byte, what it holds, in bytes of its own or of a tensor.
     std::vector<uint8_t> own_;
     uint8_t *written_ = nullptr;
     // The end of what was written since nothing held a value.

@@ -37,7 +37,7 @@ PTO_HOST_STATE inline KnownTensors &known_tensors() {
 
 // A tensor at this address; `written`: whether it holds values.
 inline void add_tensor(std::string name, uint8_t *data, uint32_t size, bool written) {
-    known_tensors().all.push_back({std::move(name), data, size, std::vector<uint8_t>(size, written ? 1 : 0)});
+    known_tensors().all.push_back({std::move(name), data, size, std::vector<uint8_t>(size, static_cast<uint8_t>(written ? Holds::given : Holds::nothing))});
 }
 
 // By byte from a place on, whether it holds a value, and how many bytes there are; null outside of all tensors.
@@ -61,7 +61,10 @@ inline void forget_values(const void *from, uint64_t bytes) {
 // Bytes of a tensor hold values where those of another do, from which they were copied: no kernel touches them now.
 inline void copy_values(const void *to, const void *from, uint64_t bytes) {
     uint8_t *of = values_from(from, bytes), *values = values_from(to, bytes);
-    if (of != nullptr && values != nullptr) std::memmove(values, of, static_cast<std::size_t>(bytes));
+    if (of == nullptr || values == nullptr) return;
+    std::memmove(values, of, static_cast<std::size_t>(bytes));
+    // A copy writes, whatever was given to what it copies.
+    std::transform(values, values + bytes, values, [](uint8_t holds) { return std::min(holds, static_cast<uint8_t>(Holds::written)); });
 }
 
 // Forgets all tensors.

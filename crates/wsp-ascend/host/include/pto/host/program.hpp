@@ -165,6 +165,14 @@ void report(const typename Program::Launch &launch, const LaunchMemory &memory) 
     });
 }
 
+// The array, elements that no task wrote, the first of them, and whether they hold what was given; `read` are those that tasks have read.
+inline void report_unwritten(const char *name, const Tensors::Unwritten &left) {
+    const auto [unused, read, given] = left;
+    const char *const holds = given ? " given" : "";
+    if (unused.count > 0) std::printf("unwritten %s %" PRIu64 " %" PRIu64 "%s\n", name, unused.count, unused.first, holds);
+    if (read.count > 0) std::printf("read %s %" PRIu64 " %" PRIu64 "%s\n", name, read.count, read.first, holds);
+}
+
 // Runs the launch of a program, as the main function of a package. 0: it is done; 1: its arrays, values or tasks are at fault;
 // 2: the command line or a file is.
 template <class Program>
@@ -211,9 +219,7 @@ int run_program(int argc, char **argv) {
     std::vector<Array> results;
     Program::outputs(launch, [&](const char *name, const char *elem, const npu::Tensor &tensor) {
         results.push_back(written_array(name, elem, tensor));
-        const auto [count, first] = Tensors::unwritten(tensor.data, tensor.elem_bytes);
-        // The array, elements that no task wrote, the first of them.
-        if (count > 0 && options.report) std::printf("unwritten %s %" PRIu64 " %" PRIu64 "\n", name, count, first);
+        if (options.report) report_unwritten(name, Tensors::unwritten(tensor.data, tensor.elem_bytes));
     });
     if (!write_arrays(options.outputs, results, fault)) return wrong(2, fault);
     return 0;

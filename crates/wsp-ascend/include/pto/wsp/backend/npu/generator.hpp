@@ -43,6 +43,8 @@ enum class Trap : std::uint8_t {
     depth,
     deadlock,
     closed,
+    graph,
+    stuck,
     stopped,
 };
 
@@ -71,6 +73,8 @@ inline const char* text(Trap trap) {
         case Trap::depth: return "the depth of a channel is not from 0 to 4294967295";
         case Trap::deadlock: return "no process of a pipeline can go on: each waits for another";
         case Trap::closed: return "a process sends to a channel that is closed, takes from one without a token left, or closes it again";
+        case Trap::graph: return "a condition or an argument of the task graph has no value, or a loop of it takes too many rounds";
+        case Trap::stuck: return "no kernel of the task graph runs, and none can start: each waits for another";
         case Trap::stopped: return "the run was ended by what takes the tasks";
     }
     return "";

@@ -154,7 +154,8 @@ void run(const Graph& graph, const L& l, Checked& s, const TaskSink& sink, const
     std::vector<std::uint64_t> memory(machine.workspace_bytes() / 8 + 1);
     const GraphOutcome outcome = machine.execute(reinterpret_cast<std::uint8_t*>(memory.data()), 8 * memory.size());
     if (s.failed() || outcome == GraphOutcome::Done) return;
-    s.fail<bool>(outcome == GraphOutcome::Fault ? Trap::expression : Trap::table);
+    if (outcome == GraphOutcome::Fault) s.fail<bool>(Trap::graph);
+    else s.fail<bool>(outcome == GraphOutcome::Stuck ? Trap::stuck : Trap::table);
 }
 
 }  // namespace pto::wsp::backend::npu::unit
