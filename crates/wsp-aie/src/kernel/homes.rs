@@ -1,6 +1,7 @@
 //! Tiles that lie in an operand: those that are only brought in, or only brought out.
 
 use super::boxes::Boxes;
+use super::sizes;
 use wsp_core::LocalId;
 use wsp_ir::{BinOp, Expr, ExprKind, TileOp, TileUse};
 use wsp_ordered::{OrderedMap, OrderedSet};
@@ -15,7 +16,7 @@ pub(super) struct Home {
 }
 
 /// What is known of a buffer.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 struct Use {
     writes: u32,
     loads: u32,
@@ -26,7 +27,7 @@ struct Use {
     /// The last instruction of any kind.
     last: u32,
     /// Valid rows and columns where it is written first.
-    size: Option<[Extent; 2]>,
+    size: Option<[Expr; 2]>,
     /// Whether they are others, or may be, where it is written again or stored.
     resized: bool,
 }
@@ -38,10 +39,7 @@ struct Use {
 /// The transfer is not in a loop, nor in a branch but one that asks whether there are elements.
 pub(super) fn homes(program: &TileProgram, boxes: &Boxes) -> Vec<Home> {
     let mut uses: OrderedMap<BufferId, Use> = OrderedMap::new();
-    let (mut set, mut varying) = (OrderedSet::new(), OrderedSet::new());
-    changes(&program.body, false, &mut set, &mut varying);
-    let varies = |of: Extent| matches!(of, Extent::Value { local, .. } if varying.contains(&local));
-    program.instructions(&mut |instruction| {
+    sizes::each(program, &mut |instruction, values| {
         let is_load = matches!(instruction.op, Op::Tile(TileOp::Load { .. }));
         let is_store = matches!(instruction.op, Op::Tile(TileOp::Store { .. }));
         instruction.op.tiles(&mut |tile, used| {
@@ -49,8 +47,8 @@ pub(super) fn homes(program: &TileProgram, boxes: &Boxes) -> Vec<Home> {
             found.writes += u32::from(used != TileUse::Read);
             found.last = instruction.id;
             if used != TileUse::Read || is_store {
-                let size = [tile.rows, tile.cols];
-                found.resized |= *found.size.get_or_insert(size) != size || size.into_iter().any(varies);
+                let size = [tile.rows, tile.cols].map(|extent| values.of(extent));
+                found.resized |= *found.size.get_or_insert_with(|| size.clone()) != size;
             }
             if is_load {
                 (found.loads, found.load) = (found.loads + 1, instruction.id);
@@ -87,19 +85,6 @@ pub(super) fn homes(program: &TileProgram, boxes: &Boxes) -> Vec<Home> {
         }
     }
     found
-}
-
-/// Variables that get more than one value.
-fn changes(nodes: &[Node], repeated: bool, set: &mut OrderedSet<LocalId>, varying: &mut OrderedSet<LocalId>) {
-    for node in nodes {
-        if let Node::Set { local, .. } = node
-            && (!set.insert(*local) || repeated)
-        {
-            varying.insert(*local);
-        }
-        let repeated = repeated || matches!(node, Node::Loop(_));
-        node.blocks().for_each(|block| changes(block, repeated, set, varying));
-    }
 }
 
 /// Instructions that run once, or have no elements.

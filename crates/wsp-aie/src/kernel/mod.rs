@@ -20,6 +20,7 @@ mod moves;
 mod random;
 mod reduce;
 mod scalars;
+mod sizes;
 mod stored;
 mod unused;
 mod writer;

@@ -3,6 +3,7 @@
 use crate::support::design;
 use wsp_aie::check;
 use wsp_aie::mlir::parse;
+use wsp_aie::run::{Allocation, Arg, Machine};
 use wsp_diag::FileId;
 
 const SCALE: &str = include_str!("designs/scale.mlir");
@@ -180,4 +181,49 @@ fn a_program_of_more_than_16_kib_is_refused() {
         (0..1100).map(|i| format!("          %z{i} = arith.addi %x, %three : i32\n")).collect();
     let text = SCALE.replace("          %y =", &format!("{many}          %y ="));
     assert_eq!(codes(&text), [1851]);
+}
+
+/// The sequence of `scale` as a loop over its four objects.
+const ROUNDS: &str = "      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c4 = arith.constant 4 : index
+      %c256 = arith.constant 256 : i64
+      scf.for %i = %c0 to %c4 step %c1 {
+        %j = arith.index_cast %i : index to i64
+        %o = arith.muli %j, %c256 : i64
+        aiex.npu.dma_memcpy_nd(%x[0, 0, 0, %o][1, 1, 1, 256][0, 0, 0, 1]) {id = 0 : i64, metadata = @in} : memref<1024xi32>
+        aiex.npu.dma_memcpy_nd(%y[0, 0, 0, %o][1, 1, 1, 256][0, 0, 0, 1]) {id = 1 : i64, issue_token = true, metadata = @out} : memref<1024xi32>
+        aiex.npu.dma_wait {symbol = @out}
+      }
+";
+
+#[test]
+fn loops_of_a_sequence_are_checked_and_run() {
+    let begin = SCALE.find("      aiex.npu").expect("it has transfers");
+    let end = SCALE.find("    }\n  }\n}").expect("it ends");
+    let text = |rounds: &str| [&SCALE[..begin], rounds, &SCALE[end..]].concat();
+    let good = design(&text(ROUNDS));
+    assert!(check(&good).is_empty(), "{:?}", check(&good));
+    let bytes = |factor: i32| (0..1024).flat_map(|i: i32| (factor * i).to_le_bytes()).collect::<Vec<u8>>();
+    let mut machine = Machine::new(&good, Allocation::Lowered).expect("it runs");
+    // Twice: what the host counts of rounds ends with a launch.
+    for _ in 0..2 {
+        let mut given = [Arg::Array(bytes(1)), Arg::Array(vec![0; 4096])];
+        machine.launch(None, &mut given, &mut crate::support::nothing).expect("it ends");
+        assert_eq!(given[1], Arg::Array(bytes(3)));
+    }
+    for (from, into, code) in [
+        ("        aiex.npu.dma_wait {symbol = @out}\n", "", 1842),
+        ("metadata = @in", "metadata = @inn", 1841),
+        ("%c4 step %c1", "%c4 step %c0", 1806),
+        ("to %c4 step", "to %x step", 1805),
+    ] {
+        assert!(ROUNDS.contains(from), "{from}");
+        let edited = text(&ROUNDS.replace(from, into));
+        let found = match parse(FileId::default(), &edited) {
+            Ok(_) => codes(&edited),
+            Err(fault) => vec![fault.code.0],
+        };
+        assert!(found.contains(&code), "{from}: {found:?}");
+    }
 }
