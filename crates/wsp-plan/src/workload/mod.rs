@@ -14,6 +14,7 @@ pub(crate) mod deadlock;
 pub(crate) mod eval;
 pub(crate) mod expand;
 pub(crate) mod fault;
+mod launch;
 mod link;
 mod live_ins;
 mod plan;
@@ -21,7 +22,7 @@ mod schedule;
 mod takes;
 mod tensor_set;
 
-pub use bind::{Bindings, bind, set_defaults};
+pub use bind::{Bindings, set_defaults};
 pub use count::count;
 pub(crate) use count::{reaching, runs};
 pub use eval::constant;
@@ -29,6 +30,7 @@ pub use expand::{
     ChannelUse, Dispatched, ExpandError, ExpandStats, Placement, SpanOfTask, TaskRecord, TaskSink, channels,
     expand,
 };
+pub use launch::bind;
 pub use link::{Functions, Named, modes, named};
 pub use plan::{WorkloadLibrary, WorkloadPlan};
 pub use schedule::{LoweredSchedule, ScheduleLine, check_schedule, lower_schedule};

@@ -9,9 +9,7 @@ pub use names::set_defaults;
 
 use super::codes;
 use super::eval::{Closed, Given, Halt, NotClosed, Values, count, eval};
-use super::expand::probe::{End, probe};
 use crate::ParamValue;
-use std::cell::Cell;
 use wsp_core::{AxisId, ChannelId, ParamId, SlotId, TableId, TensorId, WorkloadId};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::verify::endless;
@@ -99,20 +97,15 @@ impl Bindings {
     }
 }
 
-/// Looks at a module whose consumes may never end, each after 1,024 transfers and iterations.
-const MOST_LOOKS: u32 = 1 << 10;
-
-/// Gives the parameters and tables of a verified module their values: `set` by name, the last of equal names counts;
-/// `tables` by name, in place of inline elements.
+/// The values of a launch, and what may never end with them.
 ///
 /// # Errors
-/// Every unknown name, missing value, wrong kind, table that does not fit its axis or declared length, extent that is
-/// negative or above `u32::MAX`, tensor whose size overflows, channel without a slot, and fault of a launch-time expression.
-pub fn bind(
+/// As [`bind`](super::bind()).
+pub(super) fn values(
     module: &WorkloadModule,
     set: &[(String, ParamValue)],
     tables: &OrderedMap<String, Vec<i64>>,
-) -> Result<Bindings, Vec<Diagnostic>> {
+) -> Result<(Bindings, Vec<Diagnostic>), Vec<Diagnostic>> {
     let given = names::given(module, set, tables)?;
     let values = Values { params: Vec::new(), tables: table_values(module, tables) };
     let mut binder = Binder { module, values, found: Vec::new() };
@@ -129,14 +122,7 @@ pub fn bind(
         return Err(binder.found);
     }
     let found = endless(module, &|node| binder.runs(node), true);
-    let bindings = Bindings { values: binder.values, axes, shapes, slots, depths };
-    if found.is_empty() || stops(module, &bindings) { Ok(bindings) } else { Err(found) }
-}
-
-/// Whether what may never end does stop, at its end or at a fault that a run tells of, whatever tasks compute.
-fn stops(module: &WorkloadModule, bindings: &Bindings) -> bool {
-    let looks = Cell::new(MOST_LOOKS);
-    !matches!(probe(module, bindings, &looks).end, End::Slot | End::Long)
+    Ok((Bindings { values: binder.values, axes, shapes, slots, depths }, found))
 }
 
 /// The elements of every table, by id.
