@@ -134,6 +134,11 @@ fn take(of: (&Design, &Sequence), steps: &[Step], open: &mut Open, findings: &mu
             Step::Parameter(word) => check_word(design, word, findings),
             Step::Start(..) | Step::Free(..) | Step::Compute(_) => {}
             Step::Loop(repeated) => {
+                let is_array = |bound: &&Length| matches!(bound, Length::Of(value) if design.module.ty(*value).shaped().is_some());
+                if repeated.bounds.iter().any(|bound| is_array(&bound)) {
+                    let message = "a loop of the sequence has a bound that is no number".to_owned();
+                    findings.add(codes::ATTRIBUTE, repeated.span, message);
+                }
                 take(of, &repeated.body, open, findings);
                 // What a round leaves open meets the next one.
                 let mut next = Findings::default();

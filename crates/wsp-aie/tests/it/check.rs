@@ -216,7 +216,7 @@ fn loops_of_a_sequence_are_checked_and_run() {
         ("        aiex.npu.dma_wait {symbol = @out}\n", "", 1842),
         ("metadata = @in", "metadata = @inn", 1841),
         ("%c4 step %c1", "%c4 step %c0", 1806),
-        ("to %c4 step", "to %x step", 1805),
+        ("to %c4 step", "to %x step", 1806),
     ] {
         assert!(ROUNDS.contains(from), "{from}");
         let edited = text(&ROUNDS.replace(from, into));
