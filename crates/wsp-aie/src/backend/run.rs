@@ -22,7 +22,7 @@ impl Compiled {
     /// What of the options an array has no part of.
     fn refuse(&self, options: &RunOptions, args: &Args) -> Result<(), RunError> {
         options.check(self.source.kind())?;
-        let WorkloadRunOptions { aicpus, expand, made_up, absent, data_seed, mixing, whole_outs } =
+        let WorkloadRunOptions { aicpus, expand, made_up, absent, data_seed, mixing, whole_outs, phases } =
             &options.workload;
         let given = [
             ("threads", options.threads != 0),
@@ -33,6 +33,7 @@ impl Compiled {
             ("data_seed", *data_seed != 0),
             ("mixing", *mixing),
             ("whole_outs", *whole_outs),
+            ("phases", *phases),
             ("window", options.window.is_some()),
             ("replay", options.replay.is_some()),
             ("trace", options.trace),
