@@ -53,8 +53,10 @@ impl<'p> SizingSink<'p> {
         let extents = keep.then(|| Extents::new(planner.plan, planner.bound, None));
         let tiles = kernels.tiles.as_ref();
         // A file that is used by a workload has no stages.
-        let layouts =
-            tiles.map(|map| LayoutAnalyzer::new(Arc::clone(&map.map), !planner.plan.stages.is_empty()));
+        let layouts = tiles.map(|map| {
+            let params = planner.env.params.iter().map(|value| value.as_int()).collect();
+            LayoutAnalyzer::new(Arc::clone(&map.map), !planner.plan.stages.is_empty()).with_params(params)
+        });
         let evaluator = Evaluator::default();
         SizingSink { sizes, extents, kernels, ragged, evaluator, layouts, unlike: None }
     }

@@ -1,4 +1,4 @@
-//! What is told of a kernel that reads what no tile has, and what to write.
+//! Diagnostics of a kernel that reads what no tile has, and what to write.
 
 use super::codes;
 use super::kernel::Fault;

@@ -58,6 +58,8 @@ pub(super) struct Count {
 /// What is known of indices.
 #[derive(Debug, Default)]
 pub(super) struct Indices {
+    /// Values of parameters, where they are known.
+    params: Vec<Option<i128>>,
     /// Numbers that are no such sums: they change with the variables that they read only.
     others: Vec<(Expr, OrderedSet<LocalId>)>,
     /// What values of variables of loops are multiples of.
@@ -65,6 +67,11 @@ pub(super) struct Indices {
 }
 
 impl Indices {
+    /// Where parameters have these values.
+    pub(super) fn new(params: &[Option<i128>]) -> Indices {
+        Indices { params: params.to_vec(), ..Indices::default() }
+    }
+
     /// The index that an expression gives, where some variables have known values; none where it reads what may change by itself.
     pub(super) fn of(&mut self, expr: &Expr, values: &[Option<Index>]) -> Option<Index> {
         if !expr.ty.is_int() {
@@ -72,12 +79,15 @@ impl Indices {
         }
         let sum = match &expr.kind {
             ExprKind::Const(Const::Int(value)) => Some(Affine { constant: *value, terms: Vec::new() }),
-            ExprKind::Local(local) => match &values[local.index()] {
-                Some(value) => Some(value.clone()),
-                None => Some(Affine::variable(Atom::Local(*local))),
+            ExprKind::Local(local) => match values.get(local.index()) {
+                Some(Some(value)) => Some(value.clone()),
+                _ => Some(Affine::variable(Atom::Local(*local))),
             },
             ExprKind::Field(_, field) => Some(Affine::variable(Atom::Field(*field))),
-            ExprKind::Param(param) => Some(Affine::variable(Atom::Param(*param))),
+            ExprKind::Param(param) => match self.params.get(param.index()) {
+                Some(Some(value)) => Some(Affine { constant: *value, terms: Vec::new() }),
+                _ => Some(Affine::variable(Atom::Param(*param))),
+            },
             ExprKind::AxisExtent(axis) => Some(Affine::variable(Atom::Extent(*axis))),
             ExprKind::AxisTile(axis) => Some(Affine::variable(Atom::Tile(*axis))),
             ExprKind::Cast(inner) if inner.ty.is_int() => return self.of(inner, values),
@@ -139,13 +149,20 @@ impl Indices {
         })
     }
 
-    /// Whether so many indices from that of a key on are all of one tile.
-    pub(super) fn is_one_part(&self, key: &Key, most: Option<u32>) -> bool {
-        let Some(most) = most.map(|most| most.max(1)) else { return false };
-        let at = key.first.as_constant().map(|first| first.rem_euclid(i128::from(key.part)));
-        most == 1
-            || at.is_some_and(|at| at + i128::from(most) <= i128::from(key.part))
-            || key.part.is_multiple_of(most) && self.multiple(&key.first) % i128::from(most) == 0
+    /// Parts begin at multiples of what this gives, and so does the index of a key but for a constant.
+    fn grain(&self, key: &Key) -> i128 {
+        let variable = Affine { constant: 0, terms: key.first.terms.clone() };
+        gcd(self.multiple(&variable), i128::from(key.part))
+    }
+
+    /// The key of the tile that has so many indices from that of a key on, where it has all of them: the first index of those that are
+    /// known to be of one part with them.
+    pub(super) fn one_part(&self, key: &Key, most: Option<u32>) -> Option<Key> {
+        let grain = self.grain(key);
+        let rest = key.first.constant.rem_euclid(grain);
+        let most = i128::from(most?.max(1));
+        let first = Affine { constant: key.first.constant - rest, terms: key.first.terms.clone() };
+        (most == 1 || rest + most <= grain).then_some(Key { first, several: false, ..*key })
     }
 
     /// Whether indices from that of a key on are of several tiles.
@@ -159,17 +176,24 @@ impl Indices {
             let part = i128::from(key.part);
             return last >= first && first.div_euclid(part) != last.div_euclid(part);
         }
-        // None of them is past the end.
-        most > key.part && end.is_multiple_of(most) && self.multiple(&key.first) % i128::from(most) == 0
+        // The last box is the shortest; those before it that end where the tensor does are longer.
+        let (step, part, last) =
+            (self.multiple(&key.first).max(1), i128::from(key.part), i128::from(end) - 1);
+        most > key.part && last >= 0 && (last - last % step) / part != last / part
     }
 }
 
-/// The sum, difference or product of two indices.
+/// The sum, difference or product of two indices, or the quotient of two numbers.
 fn combined(op: BinOp, a: &Index, b: &Index) -> Option<Index> {
     match op {
         BinOp::Add => a.add(b),
         BinOp::Sub => a.minus(b),
         BinOp::Mul => a.multiply(b),
+        BinOp::Div | BinOp::Rem => {
+            let (a, b) = (a.as_constant().filter(|a| *a >= 0)?, b.as_constant().filter(|b| *b > 0)?);
+            let constant = if op == BinOp::Div { a / b } else { a % b };
+            Some(Affine { constant, terms: Vec::new() })
+        }
         _ => None,
     }
 }

@@ -103,7 +103,12 @@ pub(super) type Checked<T> = Result<T, Fault>;
 ///
 /// # Errors
 /// The first operation that reads what no tile has.
-pub(super) fn analyse(module: &Module, func: &Function, reached: &dyn Reached) -> Checked<Found> {
+pub(super) fn analyse(
+    module: &Module,
+    func: &Function,
+    reached: &dyn Reached,
+    params: &[Option<i128>],
+) -> Checked<Found> {
     let mut walk = Walk {
         module,
         func,
@@ -111,7 +116,7 @@ pub(super) fn analyse(module: &Module, func: &Function, reached: &dyn Reached) -
         splits: [None; 2],
         found: Found::default(),
         stored: Vec::new(),
-        indices: Indices::default(),
+        indices: Indices::new(params),
         loops: Vec::new(),
     };
     let locals = func.locals.len();

@@ -1,6 +1,6 @@
 //! Loads and stores of a kernel: what is fetched, and where a store may put what tiles have.
 
-use super::index::{Count, Key};
+use super::index::{Count, Index, Key};
 use super::kernel::{Checked, Fault, Left, Seen, Walk};
 use super::tile::{Known, Lies, Side, Tile};
 use super::{AXES, AxisSet};
@@ -64,24 +64,39 @@ impl Walk<'_> {
             let Some(axis) = lies.axis() else { continue };
             let key = self.key(&seen, (tensor, at, dim), known, span)?;
             tile.lies[axis as usize] = match side_of(at, dim) {
-                Some(side) => self.along_side(dst, side, most[side as usize], key, seen.end[dim]),
-                None => Lies::Own(key),
+                Some(side) => {
+                    let most = most[side as usize].map(|most| self.count(most, &known.values));
+                    self.along_side(dst, side, most, key, seen.end[dim])
+                }
+                None => Lies::Own(self.indices.one_part(&key, Some(1)).unwrap_or(key)),
             };
             tile.of[axis as usize] = Some(tensor);
         }
         Ok(tile)
     }
 
-    /// What a load of a tile has of one side of it.
-    fn along_side(&self, dst: LocalId, side: Side, most: Option<&Expr>, key: Key, end: u32) -> Lies {
-        let (said, room) = (most.and_then(as_count), self.room(dst, side));
-        let bound = [said, room].into_iter().flatten().min();
-        if self.indices.is_one_part(&key, bound) {
+    /// What a load of a tile has of one side of it, of which a number says the most that is loaded.
+    fn along_side(
+        &mut self,
+        dst: LocalId,
+        side: Side,
+        most: Option<Option<u32>>,
+        key: Key,
+        end: u32,
+    ) -> Lies {
+        let room = self.room(dst, side);
+        let bound = [most.flatten(), room].into_iter().flatten().min();
+        if let Some(key) = self.indices.one_part(&key, bound) {
             return Lies::Own(key);
         }
-        let is_exact = room.is_some() && said.is_some() == most.is_some();
+        let is_exact = room.is_some() && most != Some(None);
         let several = bound.is_some_and(|most| self.indices.is_several(&key, Count { most, is_exact, end }));
         Lies::Shard(side, Key { several, ..key })
+    }
+
+    /// A number of rows or columns, where it is known.
+    fn count(&mut self, number: &Expr, values: &[Option<Index>]) -> Option<u32> {
+        u32::try_from(self.indices.of(number, values)?.as_constant()?).ok()
     }
 
     /// Which tile along an axis has the first index of a dimension that a load or a store goes along.
@@ -109,12 +124,13 @@ impl Walk<'_> {
     }
 
     /// How many rows or columns a tile has room for, where that is known.
-    fn room(&self, tile: LocalId, side: Side) -> Option<u32> {
+    fn room(&mut self, tile: LocalId, side: Side) -> Option<u32> {
         let LocalTy::Tile(ty) = &self.func.local(tile).ty else { return None };
-        as_count(match side {
+        let room = match side {
             Side::Rows => &ty.rows,
             Side::Cols => &ty.cols,
-        })
+        };
+        self.count(room, &[])
     }
 
     /// A store of a number, which all tiles have.
@@ -195,11 +211,8 @@ impl Walk<'_> {
                 let fits = match lies {
                     Lies::Shard(own, there) => side == Some(*own) && there.is_at(&key),
                     Lies::Own(there) => {
-                        let one = side.is_none_or(|side| {
-                            let room = self.room(of.src, side);
-                            self.indices.is_one_part(&key, room)
-                        });
-                        one && there.is_at(&key)
+                        let most = side.map_or(Some(1), |side| self.room(of.src, side));
+                        self.indices.one_part(&key, most).is_some_and(|key| key.is_at(there))
                     }
                     _ => false,
                 };
@@ -288,10 +301,6 @@ fn side_of(at: &Place, dim: usize) -> Option<Side> {
         return Some(Side::Rows);
     }
     (at.col_dim == dim).then_some(Side::Cols)
-}
-
-fn as_count(expr: &Expr) -> Option<u32> {
-    u32::try_from(expr.as_const_int()?).ok()
 }
 
 pub(super) fn is_zero(value: &Expr) -> bool {

@@ -22,6 +22,8 @@ pub struct LayoutAnalyzer {
     pub(super) pending: Vec<Option<(AxisSet, Span)>>,
     /// Where tensors were loaded first that no relayout moves.
     loaded: Vec<Option<(Span, String)>>,
+    /// Values of parameters that indices and tiles of kernels may have, where they are known.
+    params: Vec<Option<i128>>,
     /// What was found of each kernel, by the way in which it reaches its tensors.
     known: Vec<FxHashMap<Ways, Found>>,
     /// Tensors of each kernel, as they were asked for, with whether its numbers are read as those of an array.
@@ -146,9 +148,16 @@ impl LayoutAnalyzer {
             of_spaces,
             pending: Vec::new(),
             loaded: Vec::new(),
+            params: Vec::new(),
             known: Vec::new(),
             touched: Vec::new(),
         }
+    }
+
+    /// Of a launch whose parameters have these values; none of what is no integer.
+    #[must_use]
+    pub fn with_params(self, params: Vec<Option<i128>>) -> LayoutAnalyzer {
+        LayoutAnalyzer { params, ..self }
     }
 
     /// Takes the next task: what it loads is whole on its tile, and the sums that it leaves pending are known from here on.
@@ -179,8 +188,8 @@ impl LayoutAnalyzer {
             self.known.resize_with(at + 1, FxHashMap::default);
         }
         if !self.known[at].contains_key(&ways) {
-            let found =
-                analyse(module, func, &ways).map_err(|fault| self.diagnostic(of, func, &ways, fault))?;
+            let found = analyse(module, func, &ways, &self.params)
+                .map_err(|fault| self.diagnostic(of, func, &ways, fault))?;
             self.known[at].insert(ways.clone(), found);
         }
         let Found { loaded, left } = self.known[at].get(&ways).cloned().unwrap_or_default();

@@ -31,7 +31,7 @@ pub(super) struct Program {
     pub(super) grid: [usize; 2],
     pub(super) tensors: Vec<Tensor>,
     pub(super) kernels: Vec<Kernel>,
-    /// The follower is told that tasks reach all of the tensors that they touch, not the boxes that they touch.
+    /// The follower takes tasks to reach all of the tensors that they touch, not the boxes that they touch.
     pub(super) whole: bool,
 }
 

@@ -49,7 +49,7 @@ pub(super) struct Spread {
     known: Vec<bool>,
 }
 
-/// The value that nobody computes.
+/// A value that no program computes.
 pub(super) const JUNK: u64 = 0xdead_beef_0bad_f00d;
 
 impl Spread {
