@@ -256,9 +256,9 @@ class Run:
     def done(self) -> bool:
         """Whether it has ended, well or not."""
 
-    def progress(self) -> tuple[int, int | None, list[tuple[str, float]]]:
-        """Tasks that have ended, all tasks where their number is known, and those that run with their
-        seconds.
+    def progress(self) -> tuple[int, int | None, list[tuple[str, float]], bool]:
+        """Tasks that have ended, all tasks where their number is known, those that run with their seconds,
+        and whether it stops when these have ended.
         """
 
     def wait(self, timeout: float | None = None) -> dict[str, Any] | None:

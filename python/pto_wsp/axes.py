@@ -226,15 +226,21 @@ class Sparse:
         raise _not_a_loop(self.name or "axis")
 
 
-def ragged(outer: Any, lengths: Table | Sequence[int], *, name: str | None = None) -> Ragged:
+def ragged(outer: Any, lengths: Table | Sequence[int] | None = None, *, name: str | None = None) -> Ragged:
     """The axis that has, under index `i` of a dense outer axis, the indices `[0, lengths[i])`.
 
     `outer` is a size of the workload, its name, or `Dense[n]`; `lengths` is a `table` or integers.
     """
+    if lengths is None:
+        raise trace_error(
+            1030,
+            f"`ragged` is given {describe(outer)} and no lengths",
+            help='give the size of the outer axis first: `ragged("batch", lengths)`',
+        )
     return Ragged._made(outer, lengths, name)
 
 
-def sparse(outer: Any, indptr: Any, indices: Any = None, *, name: str | None = None) -> Sparse:
+def sparse(outer: Any, indptr: Any = None, indices: Any = None, *, name: str | None = None) -> Sparse:
     """The axis that has, under index `i` of a dense outer axis, the columns `indices[indptr[i] : indptr[i +
     1]]` (compressed rows), with tables or integers; `sparse(outer, matrix)` those of a matrix of SciPy in
     the format `csr`.

@@ -90,7 +90,10 @@ class TaskGraph:
 
     __slots__ = ("_core", "_files", "_functions", "_params")
 
-    def __init__(self, unit: Any) -> None:
+    def __init__(self, unit: Any = None) -> None:
+        if not isinstance(unit, _core.TaskGraph):
+            help = "read one: `TaskGraph.from_file(path)`, or give its text: `TaskGraph.from_text(text)`"
+            raise argument_error(_WRONG_VALUE, "a `TaskGraph` is not made by its name", help)
         self._core = unit
         self._functions: dict[str, dict[str, Any]] = {}
         self._files: list[str] = []

@@ -17,10 +17,12 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"did you mean `{near[0]}`?" if near else ""
 
 
-def lacks(owner: object, name: str, hint: str) -> AttributeError:
-    """The error of an attribute that a public object does not have: what is meant, or what is near."""
+def lacks(owner: object, name: str, hint: str, shown: str = "") -> AttributeError:
+    """The error of an attribute that a public object does not have: what is meant, or what is near. `shown`
+    is what the object is called, where it is not by its class.
+    """
     kind = type(owner)
-    message = f"a `{kind.__name__}` has no `{name}`"
+    message = f"{shown or f'a `{kind.__name__}`'} has no `{name}`"
     if name.startswith("_"):
         # Python and notebooks ask whether there is one.
         return AttributeError(message)

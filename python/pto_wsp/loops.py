@@ -12,6 +12,7 @@ from ._seam import Span
 from .axes import Dense, Sparse
 from .domains import bounds_of, domain_of, row_of
 from .expr import Expr, as_expr, binary, choose, condition_of, constant, describe
+from .hints import lacks
 from .nodes import Cond, Loop, Select, While
 from .pipes import PipeBlock, ProcessBlock, SelectBlock
 from .spans import caller_span
@@ -145,12 +146,20 @@ class _P:
         result = binary("ceildiv", a, b)
         return result.args[0] if result.op == "const" else result
 
-    def select(self, condition: Integer, then: Integer, otherwise: Integer) -> Expr:
+    def select(self, condition: Integer, then: Integer, otherwise: Integer | None = None) -> Expr:
         """`then` where the condition holds, else `otherwise`; only the one taken is evaluated."""
+        if otherwise is None:
+            help = "give what holds elsewhere, too: `P.select(condition, a, b)`"
+            raise trace_error(1004, "`P.select` of one value", help=help)
         return choose(condition, then, otherwise)
 
     def __iter__(self) -> Any:
         raise trace_error(1001, "`P` itself is no loop", help="write `for i in P(n):`")
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise lacks(self, name, "", shown="`P`")
 
     def __repr__(self) -> str:
         return "P"

@@ -100,7 +100,8 @@ class Program:
         name: str,
     ) -> Program:
         if options["enable_debug"]:
-            callables = {name: functools.partial(each, debug=True) for name, each in callables.items()}
+            partial, named = functools.partial, functools.update_wrapper
+            callables = {name: named(partial(each, debug=True), each) for name, each in callables.items()}
         with _AT_CALLER:
             core = _core.compile(trace, options=compile_part(options), callables=callables)
         return cls._made(core, trace, options, callables, arrays, name)
@@ -268,15 +269,8 @@ class Program:
         return self._last
 
     def _stats_of(self, figures: dict[str, Any], run_id: int) -> Stats:
-        return Stats(
-            run_id=run_id,
-            num_tasks=figures["tasks"],
-            num_streams=self._streams,
-            num_executors=max(1, figures["threads"]),
-            compile_time_ms=self._core.compile_ns / 1e6,
-            execute_time_ms=figures["run_ns"] / 1e6,
-            details=figures,
-        )
+        threads, compiled, ran = figures["threads"] or 1, self._core.compile_ns, figures["run_ns"]
+        return Stats(run_id, figures["tasks"], self._streams, threads, compiled / 1e6, ran / 1e6, figures)
 
     @property
     def stats(self) -> Stats | None:

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from . import _core
 
 
-@dataclass(frozen=True, slots=True)
+_set = object.__setattr__
+
+
+@dataclass(frozen=True, slots=True, init=False)
 class Stats:
     """The figures of a run; times in milliseconds.
 
@@ -29,6 +32,25 @@ class Stats:
     compile_time_ms: float
     execute_time_ms: float
     details: dict[str, Any] = field(repr=False, hash=False)
+
+    def __init__(
+        self,
+        run_id: int,
+        num_tasks: int,
+        num_streams: int,
+        num_executors: int,
+        compile_time_ms: float,
+        execute_time_ms: float,
+        details: dict[str, Any],
+    ) -> None:
+        # What `dataclass` makes takes as long as a task or two, in every run.
+        _set(self, "run_id", run_id)
+        _set(self, "num_tasks", num_tasks)
+        _set(self, "num_streams", num_streams)
+        _set(self, "num_executors", num_executors)
+        _set(self, "compile_time_ms", compile_time_ms)
+        _set(self, "execute_time_ms", execute_time_ms)
+        _set(self, "details", details)
 
     @property
     def slots(self) -> dict[str, int]:

@@ -48,14 +48,16 @@ _STUCK = 5.0
 @dataclass(frozen=True, slots=True)
 class Progress:
     """How far a run is: tasks that are `done` of `total`, None where that is not known before they are
-    generated; those that are `running`, with the seconds that they have; and the seconds for which no task
-    has ended or started, `idle_s`.
+    generated; those that are `running`, with the seconds that they have; the seconds for which no task has
+    ended or started, `idle_s`; and whether the run `stops` when these have ended: it is cancelled, or its
+    time is over.
     """
 
     done: int
     total: int | None
     running: tuple[tuple[str, float], ...]
     idle_s: float
+    stops: bool = False
 
     @property
     def waits_for(self) -> str:
@@ -71,7 +73,8 @@ class Progress:
     def __str__(self) -> str:
         total = "" if self.total is None else f" of {self.total}"
         stuck = f"; nothing has moved for {self.idle_s:.0f} s: waits for {self.waits_for}"
-        return f"{self.done}{total} tasks{stuck if self.waits_for else ''}"
+        stops = "; stops when what runs has ended" if self.stops else ""
+        return f"{self.done}{total} tasks{stops}{stuck if self.waits_for else ''}"
 
 
 @contextmanager
@@ -113,7 +116,12 @@ class Run:
 
     __slots__ = ("__weakref__", "_core", "_program", "_raised", "_seen", "_span", "_started", "_stats")
 
-    def __init__(self, program: Program, core: Any) -> None:
+    _program: Program
+
+    def __init__(self, program: Any = None, core: Any = None) -> None:
+        if core is None:
+            help = "`program.execute_async(X=x)` starts one"
+            raise argument_error(1262, "a `Run` is not made by its name", help)
         self._program = program
         self._core = core
         self._started = time.perf_counter()
@@ -215,14 +223,16 @@ class Run:
     @property
     def progress(self) -> Progress:
         """How far it is, by its own counters."""
-        done, total, running = self._core.progress()
+        done, total, running, stops = self._core.progress()
         now = time.perf_counter()
         if (done, running and running[0][0]) != self._seen[0]:
             self._seen = ((done, running and running[0][0]), now)
         # A task that has run for long was there before the first look.
         idle = max(now - self._seen[1], min((seconds for _, seconds in running), default=0.0))
         ended = self._core.done()
-        return Progress(done, total, () if ended else tuple(map(tuple, running)), 0.0 if ended else idle)
+        if ended:
+            return Progress(done, total, (), 0.0)
+        return Progress(done, total, tuple(map(tuple, running)), idle, stops)
 
     def watch(self, every: float = 0.1) -> Stats:
         """Waits as `synchronize` does, and shows meanwhile on the standard error how far it is: with `tqdm`
@@ -289,7 +299,13 @@ class BoundProgram:
 
     __slots__ = ("__call__", "_core", "_program", "_told")
 
-    def __init__(self, program: Program, core: Any) -> None:
+    _program: Program
+
+    def __init__(self, program: Any = None, core: Any = None) -> None:
+        if core is None:
+            raise argument_error(
+                1262, "a `BoundProgram` is not made by its name", "write `program.bind(X=x)`"
+            )
         self._program = program
         self._core = core
         self._told: Stats | None = None

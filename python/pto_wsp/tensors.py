@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._raise import trace_error
 from ._seam import Span
 from .axes import FixedSize, Size
 from .dtypes import DType, dtype_of, f32
 from .expr import Expr, describe, in_order
+from .hints import lacks
 from .spans import caller_span
 from .texts import text_of
 
@@ -51,6 +52,12 @@ class Indexable:
 
     shown: Any
     """It as it is written."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            has = "it has `shape`, `ndim` and `dtype`, and parts, `X[i]`; all else is done in a kernel"
+            raise lacks(self, name, has)
 
     def whole(self) -> View:
         """The view of all of it."""

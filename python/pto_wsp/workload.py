@@ -69,6 +69,10 @@ class Workload(Scheduled):
         directives: tuple[Directive, ...] = (),
         span: Span | None = None,
     ) -> None:
+        if not isinstance(name, str):
+            raise trace_error(
+                1016, f"a workload is made of {describe(name)}", help="write `@workload` above a `def`"
+            )
         for key, value in {
             "_name": name,
             "_function": function,

@@ -289,7 +289,7 @@ def test_names_are_checked() -> None:
     for given, code, help in [
         ({"x": x}, "WSP1259", "give it by name: `y=…`, f32[n, 4]"),
         ({"x": x, "Y": y}, "WSP1260", "did you mean `y`?"),
-        ({"x": x, "y": y, "n": 4}, "WSP1261", "give arrays that agree on `n`"),
+        ({"x": x, "y": y, "n": 4}, "WSP1261", "leave `n` out, which follows from `x`, or give `n=3`"),
         ({"x": x, "y": y[:2]}, "WSP1261", "give arrays that agree on `n`"),
         ({"x": x, "y": y, "n": "3"}, "WSP1262", "give an integer: `n=128`; the value given is of type `str`"),
     ]:

@@ -172,7 +172,7 @@ def pipeline_whose_processes_wait_for_each_other() -> None:
     w.compile().execute(n=4)
 
 
-@CASES.add(errors.ArgumentError, "WSP0806", "")
+@CASES.add(errors.ArgumentError, "WSP0806", "such a value that the extent is 0 to 4294967295: `n=128`")
 def more_memory_than_there_is() -> None:
     @workload
     def w(n):  # here

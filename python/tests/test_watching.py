@@ -138,22 +138,19 @@ def test_what_progress_says() -> None:
     assert Progress(3, 9, (), 8.0).waits_for == "nothing that runs"
 
 
-@pytest.mark.parametrize("asynchronous", [False, True])
-def test_a_time_limit_is_a_failure_like_any_other(asynchronous: bool) -> None:
+def test_a_time_limit_is_a_failure_like_any_other() -> None:
     program = one_waits.compile(num_threads=2)
-    arrays = rows(5)
-    threading.Thread(
-        target=lambda: (GATE.entered.wait(60), threading.Event().wait(0.2), GATE.open.set())
-    ).start()
+    run = program.execute_async(**rows(1), timeout=0.1)
+    until(lambda: run.progress.stops)
+    assert repr(run) == "<run of one_waits: 0 of 1 tasks; stops when what runs has ended>"
+    GATE.open.set()
     with pytest.raises(errors.ExecutionError) as late:
-        if asynchronous:
-            program.execute_async(**arrays, timeout=0.05).synchronize()
-        else:
-            program.execute(**arrays, timeout=0.05)
+        run.synchronize()
     error = late.value
-    assert (error.code, error.message) == ("WSP1272", "the run took longer than its `timeout` of 0.05 s")
+    assert not run.progress.stops
+    assert (error.code, error.message) == ("WSP1272", "the run took longer than its `timeout` of 0.1 s")
     assert "all of its tasks have ended by now, so that what it writes is complete" in error.notes
-    assert "it waited for `held[7, 4]`" in error.notes
+    assert "it waited for `held[7, 0]`" in error.notes
     assert any("`timeout=…`" in help for help in error.help)
     assert error.file is not None and error.file.endswith("test_watching.py")
     # The program can be used again, and a run that is over in time is none that fails.
@@ -163,12 +160,29 @@ def test_a_time_limit_is_a_failure_like_any_other(asynchronous: bool) -> None:
 
 
 def test_what_a_run_over_its_time_has_written_is_said_not_to_be_complete() -> None:
-    opens = threading.Timer(0.2, GATE.open.set)
-    opens.start()
+    run = first_waits.compile(num_threads=2).execute_async(**rows(1000), timeout=0.1)
+    until(lambda: run.progress.stops)
+    GATE.open.set()
     with pytest.raises(errors.ExecutionError) as late:
-        first_waits.compile(num_threads=2).execute(**rows(1000), timeout=0.05)
+        run.synchronize()
     assert "what it writes is not complete: `Y`" in late.value.notes
     assert "it waited for `held[0]`" in late.value.notes and "1 of 1000 tasks were done" in late.value.notes
+
+
+def test_execute_stops_when_its_time_is_over() -> None:
+    @workload
+    def goes_on(times: DenseDyn) -> None:
+        for _ in P.seq(times):
+            copied(X[0], Y[0])
+
+    program = goes_on.compile(num_threads=2)
+    with pytest.raises(errors.ExecutionError) as late:
+        program.execute(**rows(1), times=2**31, timeout=0.05)
+    assert (late.value.code, late.value.message) == (
+        "WSP1272",
+        "the run took longer than its `timeout` of 0.05 s",
+    )
+    assert any(" of 2147483648 tasks were done" in note for note in late.value.notes), late.value.notes
 
 
 def test_an_argument_with_the_name_of_the_limit_is_meant_first() -> None:

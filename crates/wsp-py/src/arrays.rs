@@ -2,7 +2,8 @@
 
 use crate::ffi::{self, DlArray, Integer, Owner, Shared};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyTuple, PyType};
 use std::sync::Arc;
 use wsp_core::DType;
 use wsp_diag::{Code, Diagnostic};
@@ -271,6 +272,17 @@ fn unsupported(name: &str, object: &Bound<'_, PyAny>, what: String) -> Diagnosti
 
 /// Whether some elements may count as absent, which the protocols do not tell: NumPy's `MaskedArray`.
 fn is_masked(object: &Bound<'_, PyAny>) -> bool {
+    /// `numpy.ndarray`, whose arrays have no attributes of their own.
+    static PLAIN: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let (py, kind) = (object.py(), object.get_type());
+    // What is not there costs most of what an array costs.
+    if PLAIN.get(py).is_some_and(|plain| kind.is(plain)) {
+        return false;
+    }
+    if kind.fully_qualified_name().is_ok_and(|name| name == "numpy.ndarray") {
+        let _ = PLAIN.set(py, kind.unbind());
+        return false;
+    }
     let has = |name| object.hasattr(name).unwrap_or(false);
     has("mask") && has("filled")
 }

@@ -2,7 +2,7 @@
 
 use crate::errors;
 use crate::inner::{Body, Inner};
-use crate::kernels;
+use crate::kernels::{self, Function};
 use crate::library;
 use crate::options::{self, Compilation};
 use crate::own;
@@ -36,7 +36,7 @@ pub(crate) fn compile(
     py: Python<'_>,
     trace: &[u8],
     options: Option<&Bound<'_, PyDict>>,
-    callables: Option<BTreeMap<String, Py<PyAny>>>,
+    callables: Option<BTreeMap<String, Function>>,
     library_dir: Option<&str>,
 ) -> PyResult<Program> {
     let started = clock::now();
@@ -51,7 +51,7 @@ pub(crate) fn compile(
 /// The program of a trace.
 fn program(
     json: &[u8],
-    callables: BTreeMap<String, Py<PyAny>>,
+    callables: BTreeMap<String, Function>,
     folder: &str,
     compilation: &Compilation,
 ) -> Result<Inner, (SourceMap, Vec<Diagnostic>)> {
@@ -65,8 +65,8 @@ fn program(
 /// The function of each kernel of a trace that has one.
 fn functions(
     trace: &Trace,
-    mut callables: BTreeMap<String, Py<PyAny>>,
-) -> Result<Vec<Option<Py<PyAny>>>, Diagnostic> {
+    mut callables: BTreeMap<String, Function>,
+) -> Result<Vec<Option<Function>>, Diagnostic> {
     let mut functions = Vec::new();
     for (kernel, body) in trace.workload.kernels.iter().zip(&trace.bodies) {
         let KernelBody::Foreign { key } = body else {
@@ -101,7 +101,7 @@ fn functions(
 fn link(
     trace: Trace,
     library: Option<Module>,
-    functions: Vec<Option<Py<PyAny>>>,
+    functions: Vec<Option<Function>>,
     compilation: &Compilation,
 ) -> Result<Inner, Vec<Diagnostic>> {
     let plan = WorkloadPlan::new(trace.workload.clone(), library.as_ref(), &compilation.options)?;
@@ -164,6 +164,7 @@ fn link(
         compile_ns: 0,
         cached,
         timeline: Mutex::new(None),
+        counted: Mutex::default(),
     })
 }
 
@@ -257,6 +258,7 @@ fn launch(path: &str, compilation: &Compilation, sources: &mut SourceMap) -> Res
         compile_ns: 0,
         cached,
         timeline: Mutex::new(None),
+        counted: Mutex::default(),
         body: Body::Launch {
             plan,
             kept: OnceLock::new(),

@@ -56,7 +56,13 @@ pub(crate) fn task_graph_text(py: Python<'_>, source: &str, name: &str, folder: 
 #[pyfunction]
 pub(crate) fn task_graph_bytes(py: Python<'_>, data: &[u8], name: &str, folder: &str) -> PyResult<TaskGraph> {
     let sources = SourceMap::default();
-    let mut unit = binary::decode(name, data).map_err(|faults| errors::exception(py, &faults, &sources))?;
+    let mut unit = binary::decode(name, data).map_err(|faults| {
+        let helped = |fault: Diagnostic| match fault.help.is_empty() {
+            true => fault.help("give what `graph.to_bytes()` gave, or what a `.ptog` file has, unchanged"),
+            false => fault,
+        };
+        errors::exception(py, &faults.into_iter().map(helped).collect::<Vec<_>>(), &sources)
+    })?;
     // The text of which the bytes were made is not here.
     unit.spans.clear();
     Ok(TaskGraph { unit, sources, warnings: Vec::new(), folder: folder.to_owned() })

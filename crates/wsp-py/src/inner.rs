@@ -19,7 +19,7 @@ use wsp_ir::workload::{PoolSizes, Trace, WorkloadModule};
 use wsp_kernel::{CodeCache, Mode};
 use wsp_ordered::OrderedMap;
 use wsp_plan::workload::{WorkloadPlan, bind, count};
-use wsp_plan::{LoweredPlan, ProgramKind};
+use wsp_plan::{LoweredPlan, ParamValue, ProgramKind};
 use wsp_runtime::timeline::Timeline;
 
 /// What was compiled.
@@ -64,7 +64,12 @@ pub(crate) struct Inner {
     pub(crate) cached: Option<CachedPlan>,
     /// When and where tasks ran, of the last run that recorded it.
     pub(crate) timeline: Mutex<Option<Arc<Timeline>>>,
+    /// Values of sizes, and the number of tasks that the last run had with them, where there are no tables.
+    pub(crate) counted: Mutex<Option<Counted>>,
 }
+
+/// Values of sizes, and the number of tasks that follow from them.
+pub(crate) type Counted = (Vec<(String, ParamValue)>, Option<u64>);
 
 impl Inner {
     /// Whether a run with these options stays on the thread of its caller.
@@ -106,9 +111,17 @@ impl Inner {
     /// The number of tasks, where it is known before they are generated.
     pub(crate) fn tasks(&self, args: &Args) -> Option<u64> {
         let Body::Workload(plan) = &self.body else { return None };
+        let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, tasks)) =
+            counted.as_ref().filter(|(of, _)| args.arrays.is_empty() && *of == args.values)
+        {
+            return *tasks;
+        }
         let table = |name: &String| Some((name.clone(), args.arrays.get(name)?.as_slice::<i64>()?.to_vec()));
         let tables: OrderedMap<String, Vec<i64>> = args.arrays.keys().filter_map(table).collect();
-        count(&plan.module, &bind(&plan.module, &args.values, &tables).ok()?)
+        let tasks = count(&plan.module, &bind(&plan.module, &args.values, &tables).ok()?);
+        *counted = args.arrays.is_empty().then(|| (args.values.clone(), tasks));
+        tasks
     }
 
     /// The workload's module.

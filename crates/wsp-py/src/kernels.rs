@@ -1,6 +1,7 @@
 //! Kernels that are Python functions: called for each task with views of its regions.
 
 use crate::ffi::{Owner, array_struct, stay_known, within_task};
+use crate::turns::Turn;
 use pto_wsp::workload::{KernelCx, KernelFault};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -24,13 +25,16 @@ pub(crate) struct KernelArray {
 }
 
 impl KernelArray {
-    fn new(view: View) -> KernelArray {
+    /// The elements of a view. Of its dimensions those of `keep` are seen, where that is given: the others have one index.
+    fn new(view: View, keep: Option<&Vec<usize>>) -> KernelArray {
+        let (shape, strides) = (view.shape(), view.strides());
+        let seen = || (0..shape.len()).filter(|d| keep.is_none_or(|keep| keep.contains(d)));
         KernelArray {
             address: view.ptr() as usize,
             dtype: view.dtype(),
-            dims: view.shape().iter().map(|&n| n as usize).collect(),
+            dims: seen().map(|d| shape[d] as usize).collect(),
             // No stride exceeds the span of its array, which is at most `isize::MAX`.
-            strides: view.strides().iter().map(|stride| stride.cast_signed()).collect(),
+            strides: seen().map(|d| strides[d].cast_signed()).collect(),
             writable: view.access() == ViewAccess::ReadWrite,
             _owner: view.into_buffer(),
         }
@@ -151,18 +155,36 @@ fn typestr(dtype: DType) -> &'static str {
     }
 }
 
+/// A function that runs the tasks of a kernel.
+pub(crate) struct Function {
+    callable: Py<PyAny>,
+    /// Dimensions of each array that it sees; all where it does not say.
+    keep: Vec<Vec<usize>>,
+}
+
+impl<'py> FromPyObject<'_, 'py> for Function {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Function> {
+        let keep = object.getattr_opt("keep")?.map(|keep| keep.extract()).transpose()?;
+        Ok(Function { callable: object.to_owned().unbind(), keep: keep.unwrap_or_default() })
+    }
+}
+
 /// Calls a function for a task: `callable(views, scalars)`, two tuples in declared order.
 ///
 /// # Errors
 /// What the function raises, as the payload of the fault.
-pub(crate) fn call(callable: &Py<PyAny>, cx: &KernelCx<'_>) -> Result<(), KernelFault> {
+pub(crate) fn call(Function { callable, keep }: &Function, cx: &KernelCx<'_>) -> Result<(), KernelFault> {
     // The package calls a function twice that may look at what an `Out` of integers holds.
     let views = (0..cx.regions().len()).map(|n| cx.view_unread(n)).collect::<Result<Vec<_>, _>>()?;
+    let _turn = Turn::wait();
     let called = Python::try_attach(|py| {
         stay_known(py);
         within_task(|| {
             let run = || -> PyResult<()> {
-                let views = views.into_iter().map(|view| Bound::new(py, KernelArray::new(view)));
+                let views = views.into_iter().enumerate();
+                let views = views.map(|(n, view)| Bound::new(py, KernelArray::new(view, keep.get(n))));
                 let views = PyTuple::new(py, views.collect::<PyResult<Vec<_>>>()?)?;
                 callable.call1(py, (views, PyTuple::new(py, cx.scalars())?))?;
                 Ok(())

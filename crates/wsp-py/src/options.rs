@@ -5,7 +5,7 @@ use crate::errors;
 use pto_wsp::registry;
 use pto_wsp::trace::Recorded;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict};
+use pyo3::types::{PyBool, PyDict, PyString};
 use std::path::PathBuf;
 use wsp_backend::{Expand, KvLayout, Recording, RunOptions, StartOrder};
 use wsp_diag::{Diagnostic, did_you_mean};
@@ -139,17 +139,17 @@ fn each(
     mut f: impl FnMut(&str, &Bound<'_, PyAny>) -> Result<(), Diagnostic>,
 ) -> PyResult<()> {
     for (key, value) in given.into_iter().flatten() {
-        let name: String = key.extract()?;
-        if !known.contains(&name.as_str()) {
+        let name = key.cast::<PyString>()?.to_str()?;
+        if !known.contains(&name) {
             let fault = Diagnostic::error(BAD_OPTION, format!("there is no option `{name}`"));
-            let fault = match did_you_mean(&name, known.iter().copied()) {
+            let fault = match did_you_mean(name, known.iter().copied()) {
                 Some(near) => fault.help(format!("did you mean `{near}`?")),
                 None => fault.note(format!("options: {}", known.join(", "))),
             };
             return Err(errors::fault(py, fault));
         }
         if !value.is_none() {
-            f(&name, &value).map_err(|fault| errors::fault(py, fault))?;
+            f(name, &value).map_err(|fault| errors::fault(py, fault))?;
         }
     }
     Ok(())
@@ -175,12 +175,17 @@ fn truth(name: &str, value: &Bound<'_, PyAny>) -> Result<bool, Diagnostic> {
 }
 
 fn integer(name: &str, value: &Bound<'_, PyAny>, least: u32, most: u32) -> Result<u32, Diagnostic> {
-    let wanted = format!("an integer from {least} to {most}");
-    let number: i128 = value
-        .extract()
-        .map_err(|_| bad(name, &format!("has a value of type `{}`", type_name(value)), &wanted))?;
-    let fits = u32::try_from(number).ok().filter(|n| (least..=most).contains(n));
-    fits.ok_or_else(|| bad(name, &format!("is {number}"), &wanted))
+    // Every run has some: it takes the short way.
+    if let Ok(number) = value.extract::<u32>()
+        && (least..=most).contains(&number)
+    {
+        return Ok(number);
+    }
+    let what = match value.extract::<i128>() {
+        Ok(number) => format!("is {number}"),
+        Err(_) => format!("has a value of type `{}`", type_name(value)),
+    };
+    Err(bad(name, &what, &format!("an integer from {least} to {most}")))
 }
 
 /// Which edges a graph is to have.

@@ -79,7 +79,7 @@ pub(crate) fn stats<'py>(
         "busy_ns": runtime.workers.iter().map(|w| w.busy_ns).collect::<Vec<_>>(),
         "first_start_ns": runtime.first_start_ns,
         "generation_ns": runtime.generation_ns,
-        "aicpus": errors::python(py, &json!(outcome.aicpus.as_ref().map(aicpus)))?,
+        "aicpus": outcome.aicpus.as_ref().map(|of| errors::python(py, &aicpus(of))).transpose()?,
         "channels": errors::python(py, &channels(&outcome.channels))?,
         "notes": notes(&said, sources),
     });

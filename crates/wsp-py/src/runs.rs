@@ -7,6 +7,7 @@ use crate::outcome::Ran;
 use crate::registry::{self, Awaited, Registered};
 use crate::standing;
 use crate::timeline;
+use crate::turns;
 use crate::watch;
 use pyo3::exceptions::{PyException, PyRuntimeError};
 use pyo3::prelude::*;
@@ -29,6 +30,7 @@ pub(crate) fn forked() {
     wsp_memory::forked();
     registry::forked();
     standing::forked();
+    turns::forked();
 }
 
 /// Refuses a run that may go on when its caller does, inside of a task: it would have the arrays of the task without a claim of its own.
@@ -401,7 +403,7 @@ impl Running {
 
     /// Waits at most until `deadline`; whether it has ended.
     fn wait_until(&self, deadline: Option<Instant>) -> bool {
-        if standing::look_for(|| self.is_over.load(Ordering::Acquire)) {
+        if standing::look_for(standing::LOOKS_FOR, || self.is_over.load(Ordering::Acquire)) {
             return true;
         }
         let mut state = lock(&self.state);

@@ -17,7 +17,7 @@ static IDLE: PerProcess<Vec<Arc<Seat>>> = PerProcess::new(Vec::new());
 /// Most of them: as many runs at once find their threads started.
 const KEPT: usize = 4;
 /// How long a thread looks for what it waits for before it sleeps: some wake-ups' worth.
-const LOOKS_FOR: Duration = Duration::from_micros(50);
+pub(crate) const LOOKS_FOR: Duration = Duration::from_micros(50);
 
 /// What a thread is to do, and what tells that it is done.
 struct Work {
@@ -59,8 +59,8 @@ pub(crate) fn forked() {
     IDLE.begin();
 }
 
-/// Looks for a while whether something has come true; whether it has.
-pub(crate) fn look_for(is_true: impl Fn() -> bool) -> bool {
+/// Looks for so long whether something has come true; whether it has.
+pub(crate) fn look_for(span: Duration, is_true: impl Fn() -> bool) -> bool {
     let start = clock::now();
     loop {
         for _ in 0..64 {
@@ -69,7 +69,7 @@ pub(crate) fn look_for(is_true: impl Fn() -> bool) -> bool {
             }
             std::hint::spin_loop();
         }
-        if clock::nanos_since(start) > LOOKS_FOR.as_nanos() as u64 {
+        if clock::nanos_since(start) > span.as_nanos() as u64 {
             return false;
         }
         thread::yield_now();
@@ -91,7 +91,7 @@ impl Seat {
         *self.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread::current());
         loop {
             // Acquire: what was given before is seen.
-            if !look_for(|| self.is_given.load(Ordering::Acquire)) {
+            if !look_for(LOOKS_FOR, || self.is_given.load(Ordering::Acquire)) {
                 while !self.is_given.load(Ordering::Acquire) {
                     thread::park();
                 }

@@ -66,9 +66,10 @@ impl Run {
     }
 
     /// How far it is: tasks that have ended, how many there are where that is known, and those that run: kernel, indices of the loops
-    /// around it, seconds.
+    /// around it, seconds; whether it stops when these have ended.
     fn progress<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        watch::figures(py, &self.running.progress, &self.inner)
+        let stops = self.running.cancel.load(Ordering::Relaxed);
+        watch::figures(py, &self.running.progress, &self.inner, stops)
     }
 
     /// Waits for the end and gives the figures; `None` when `timeout` seconds pass before. Raises what failed the run, at

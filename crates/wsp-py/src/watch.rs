@@ -15,17 +15,18 @@ use wsp_trace::python::arrays::TIMED_OUT;
 /// Most running tasks that an error lists.
 const LISTED: usize = 4;
 
-/// Tasks that have ended, all tasks where their number is known, and those that run: name, seconds.
+/// Tasks that have ended, all tasks where their number is known, those that run: name, seconds; whether the run `stops` when these have ended.
 pub(crate) fn figures<'py>(
     py: Python<'py>,
     progress: &Progress,
     inner: &Inner,
+    stops: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let now = clock::now();
     let running = progress.running().into_iter().map(|task| {
         json!([shown(&task, progress, inner), now.saturating_duration_since(task.since).as_secs_f64()])
     });
-    errors::python(py, &json!([progress.done(), progress.total(), running.collect::<Vec<_>>()]))
+    errors::python(py, &json!([progress.done(), progress.total(), running.collect::<Vec<_>>(), stops]))
 }
 
 /// A task as people write it: `k[3, 0]`.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import functools
 import sys
 import threading
 import types
@@ -53,8 +52,9 @@ def task_function(
     views: Sequence[ViewSpec],
     constants: dict[str, Any],
 ) -> Callable[..., None]:
-    """What runs a task: arrays without the dimensions that are indexed, then numbers and constants, by
-    name. With `debug` an `Out` whose elements it computes from what was there is an error, for integers too.
+    """What runs a task: its function on arrays, numbers and constants, by name. Of each array it is to be
+    given the dimensions that `keep` lists: the others are indexed. With `debug` an `Out` whose elements it
+    computes from what was there is an error, for integers too.
     """
 
     function = source.function
@@ -67,16 +67,19 @@ def task_function(
         if returned is not None:
             raise returned_value(function.__name__, function, returned)
 
-    numbers = [param.name for param in params if param.type.kind == "scalar"]
+    scalar = [param.name for param in params if param.type.kind == "scalar"]
+    numbers = list(enumerate(scalar, ncoords))
     arrays = [param.name for param in params if param.type.kind not in ("scalar", "constexpr")]
-    kept = [(name, view.keep) for name, view in zip(arrays, views, strict=True)]
 
     def run(regions: Sequence[Any], scalars: Sequence[int], debug: bool = False) -> None:
         arguments = constants.copy()
-        for at, name in enumerate(numbers, ncoords):
+        for at, name in numbers:
             arguments[name] = scalars[at]
-        for region, (name, keep) in zip(regions, kept, strict=True):
-            arguments[name] = _array(region, keep)
+        try:
+            for name, region in zip(arrays, regions, strict=True):
+                arguments[name] = to_numpy(region)
+        except ImportError:
+            arguments.update(zip(arrays, map(to_memoryview, regions), strict=True))
         outer = getattr(_task, "coords", None)
         _task.coords = scalars[:ncoords]
         try:
@@ -90,6 +93,7 @@ def task_function(
         if forgotten is not None:
             raise never_stored(source.name, forgotten, outs[forgotten], f"`{forgotten}[...] = value`")
 
+    run.keep = [view.keep for view in views]  # type: ignore[attr-defined]
     return run
 
 
@@ -283,20 +287,3 @@ def _found(node: ast.expr, source: Source) -> Any:
         owner = source.lookup(node.value.id)
         return getattr(owner, node.attr, None) if isinstance(owner, types.ModuleType) else None
     return None
-
-
-def _array(region: Any, keep: tuple[int, ...]) -> Any:
-    """The array of a region without the dimensions that have one index: `keep` are the others."""
-    try:
-        array = to_numpy(region)
-    except ImportError:
-        # Without NumPy there are no views of fewer dimensions: those that are indexed stay, with one element.
-        return to_memoryview(region)
-    rank: int = array.ndim
-    return array if len(keep) == rank else array[_index(keep, rank)]
-
-
-@functools.lru_cache(maxsize=256)
-def _index(keep: tuple[int, ...], rank: int) -> tuple[Any, ...]:
-    """What takes all dimensions but these away, of so many."""
-    return tuple(slice(None) if d in keep else 0 for d in range(rank))

@@ -116,5 +116,8 @@ fn contradiction(name: &str, size: i64, origin: &Origin, array: &str, dim: usize
         Origin::Elements { table } => format!("by the elements of `{table}`"),
     };
     let message = format!("size `{name}` is {size} {from}, and {have} along dimension {dim} of `{array}`");
-    Diagnostic::error(CONTRADICTION, message).help(format!("give arrays that agree on `{name}`"))
+    Diagnostic::error(CONTRADICTION, message).help(match origin {
+        Origin::Given => format!("leave `{name}` out, which follows from `{array}`, or give `{name}={have}`"),
+        _ => format!("give arrays that agree on `{name}`"),
+    })
 }

@@ -56,11 +56,12 @@ fn a_check_of_costs_finds_the_same_on_any_number_of_cpus() {
 }
 
 #[test]
-fn an_extent_below_0_asks_for_larger_sizes() {
+fn an_extent_below_0_says_which_value_to_set() {
     let folder = Folder::new();
     let text = "param n = 4; tensor y: f32[n]; kernel k(out y); workload main { k(y[0..4]); }";
     let (_, err) = refused(&["run", &folder.write("extent.wsp", text), "--set", "n=-1"]);
-    assert!(err.contains("WSP0806") && err.contains("set larger sizes"), "{err}");
+    let help = "give `n` such a value that the extent is 0 to 4294967295: `--set n=4`";
+    assert!(err.contains("WSP0806") && err.contains("`n` is -1") && err.contains(help), "{err}");
 }
 
 #[test]

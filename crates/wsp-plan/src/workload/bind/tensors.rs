@@ -3,7 +3,7 @@
 use super::super::codes;
 use super::Binder;
 use wsp_diag::Diagnostic;
-use wsp_ir::workload::Tensor;
+use wsp_ir::workload::{IntExprKind, ParamSource, Tensor};
 
 impl Binder<'_> {
     /// The extents of every tensor; 0 in place of one that is at fault.
@@ -19,20 +19,47 @@ impl Binder<'_> {
                 continue;
             };
             shape.push(u32::try_from(value).unwrap_or_else(|_| {
-                let message = format!("dimension {dim} of tensor `{}` has extent {value}", tensor.name);
-                let sizes = if value < 0 { "larger" } else { "smaller" };
-                self.found.push(
-                    Diagnostic::error(codes::TENSOR_EXTENT, message)
-                        .at(expr.span, format!("extents are 0 to {}", u32::MAX))
-                        .label(tensor.span, "the tensor")
-                        .help(format!("set {sizes} sizes"))
-                        .python(format!("give {sizes} sizes")),
-                );
+                self.no_extent(tensor, dim, value);
                 0
             }));
         }
         self.size_fits(tensor, &shape);
         shape
+    }
+
+    /// Reports an extent that no tensor has, with the values that it follows from.
+    fn no_extent(&mut self, tensor: &Tensor, dim: usize, value: i64) {
+        let expr = &tensor.dims[dim];
+        let mut params = Vec::new();
+        expr.each(&mut |kind| match kind {
+            IntExprKind::Param(id) if !params.contains(id) => params.push(*id),
+            _ => {}
+        });
+        let list = |form: &dyn Fn(&str, i64) -> String, settable: bool| {
+            let of =
+                params.iter().map(|id| (&self.module.params[id.index()], self.values.params[id.index()]));
+            let of = of.filter(|(param, _)| !settable || matches!(param.source, ParamSource::Set(_)));
+            of.map(|(param, value)| form(&param.name, value)).collect::<Vec<_>>()
+        };
+        let message = format!("dimension {dim} of tensor `{}` has extent {value}", tensor.name);
+        let mut fault = Diagnostic::error(codes::TENSOR_EXTENT, message)
+            .at(expr.span, format!("extents are 0 to {}", u32::MAX))
+            .label(tensor.span, "the tensor");
+        let values = list(&|name, value| format!("`{name}` is {value}"), false);
+        if !values.is_empty() {
+            fault = fault.note(values.join(", "));
+        }
+        let names = list(&|name, _| format!("`{name}`"), true).join(" and ");
+        fault = match &*names {
+            "" => fault.help(format!("write an extent of 0 to {}", u32::MAX)),
+            _ => {
+                let how = format!("give {names} such a value that the extent is 0 to {}", u32::MAX);
+                let typed = list(&|name, _| format!("--set {name}=4"), true).join(" ");
+                let given = list(&|name, _| format!("{name}=128"), true).join(", ");
+                fault.help(format!("{how}: `{typed}`")).python(format!("{how}: `{given}`"))
+            }
+        };
+        self.found.push(fault);
     }
 
     /// Reports a tensor whose bytes cannot be counted.
