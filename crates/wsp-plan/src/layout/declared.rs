@@ -1,7 +1,7 @@
 //! Layouts of a workload before its values are known: names and ranks of tensors of its used file, and arguments of declared kernels.
 
 use super::codes;
-use super::faults::{in_python, pending_message, written};
+use super::faults::{Word, in_python, pending_message, written};
 use crate::workload::modes;
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::verify::LAYOUT;
@@ -43,8 +43,8 @@ fn refused(layout: &Layout, span: Span, label: &str) -> Diagnostic {
     let dims = dims.join(", ");
     Diagnostic::error(codes::PENDING, pending_message(&layout.tensor, layout.pending[0]))
         .at(span, label)
-        .help(written("write", &layout.tensor, &dims, false))
-        .python(format!("write `{}`", in_python(&layout.tensor, &dims)))
+        .help(written("write", Word::Relayout, &layout.tensor, &dims, false))
+        .python(format!("write `{}`", in_python(Word::Relayout, &layout.tensor, &dims)))
 }
 
 /// The arguments of a task by which it reads one of these tensors.

@@ -21,10 +21,12 @@ mod shared;
 mod tasks;
 mod tile;
 mod views;
+mod ways;
 
+pub use faults::Facts;
 pub use map::{Tensors, TileMap};
 pub use shared::check_shared;
-pub use tasks::{Facts, LayoutAnalyzer};
+pub use tasks::LayoutAnalyzer;
 
 use wsp_core::policy::{Grid, LayoutDim, MeshAxis};
 

@@ -1,25 +1,26 @@
 //! The tasks of a launch over layouts: each kernel for each way in which its tasks reach across tiles.
 
-use super::faults::{kernel_label, pending_message, unlike_stores};
-use super::kernel::{Found, Left, Reached, Seen, analyse};
+use super::AxisSet;
+use super::faults::{Facts, Faults, kernel_label, unlike_stores};
+use super::kernel::{Found, Left, Seen, analyse};
 use super::map::TileMap;
-use super::{AxisSet, codes};
+use super::ways::{Way, Ways};
 use crate::{arrays_read, walk};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use wsp_core::policy::MeshAxis;
 use wsp_core::{FuncId, Region, TensorId};
 use wsp_diag::{Diagnostic, Span};
-use wsp_ir::{ArrayRef, Function, Module, Storage};
+use wsp_ir::{ArrayRef, Function, Module};
 
 /// Follows layouts and pending sums through the tasks of a launch, in elaboration order.
 #[derive(Debug)]
 pub struct LayoutAnalyzer {
     pub(super) map: Arc<TileMap>,
     /// The schedule is one of a `.pto` file.
-    pub(super) of_spaces: bool,
+    of_spaces: bool,
     /// Sums that tasks so far have left pending, by tensor, with what split them.
-    pub(super) pending: Vec<Option<(AxisSet, Span)>>,
+    pending: Vec<Option<(AxisSet, Span)>>,
     /// Where tensors were loaded first that no relayout moves.
     loaded: Vec<Option<(Span, String)>>,
     /// Values of parameters that indices and tiles of kernels may have, where they are known.
@@ -28,116 +29,6 @@ pub struct LayoutAnalyzer {
     known: Vec<FxHashMap<Ways, Found>>,
     /// Tensors of each kernel, as they were asked for, with whether its numbers are read as those of an array.
     touched: Vec<Option<Vec<(TensorId, bool)>>>,
-}
-
-/// What diagnostics say of tensors.
-pub trait Facts {
-    /// Its name.
-    fn name(&self, tensor: TensorId) -> &str;
-
-    /// Its dimensions.
-    fn rank(&self, tensor: TensorId) -> usize;
-
-    /// Where it is declared.
-    fn span(&self, tensor: TensorId) -> Span;
-
-    /// Whether the caller of a run reads it.
-    fn is_result(&self, tensor: TensorId) -> bool;
-}
-
-impl Facts for Module {
-    fn name(&self, tensor: TensorId) -> &str {
-        &self.tensors[tensor.index()].name
-    }
-
-    fn rank(&self, tensor: TensorId) -> usize {
-        self.tensors[tensor.index()].rank()
-    }
-
-    fn span(&self, tensor: TensorId) -> Span {
-        self.tensors[tensor.index()].span
-    }
-
-    fn is_result(&self, tensor: TensorId) -> bool {
-        self.tensors[tensor.index()].storage == Storage::Launch
-    }
-}
-
-/// How a task reaches each of the tensors of its kernel.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub(super) struct Ways(pub(super) Vec<Way>);
-
-/// Where a task loads and where it stores a tensor.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Way {
-    /// Its name in the kernel: a view of it may have another.
-    pub(super) name: TensorId,
-    pub(super) tensor: TensorId,
-    pub(super) loaded: Option<Seen>,
-    pub(super) stored: Option<Seen>,
-}
-
-impl Ways {
-    fn of(&self, name: TensorId) -> Option<&Way> {
-        self.0.iter().find(|way| way.name == name)
-    }
-
-    /// The tensor that a name of the kernel stands for.
-    pub(super) fn tensor(&self, name: TensorId) -> TensorId {
-        self.of(name).map_or(name, |way| way.tensor)
-    }
-}
-
-impl Ways {
-    /// Counts dimensions along each axis from the first part of all that is reached: tasks that reach later parts in the same way are alike.
-    pub(super) fn count_from_first_part(&mut self) {
-        for axis in super::AXES {
-            let mut reached: Vec<(&mut u32, &mut u32, u32)> = Vec::new();
-            for seen in self.0.iter_mut().flat_map(|way| [&mut way.loaded, &mut way.stored]).flatten() {
-                let dims = seen.dims.iter().zip(&seen.part).zip(seen.first.iter_mut().zip(&mut seen.end));
-                let over = dims.filter(|((dim, _), _)| dim.axis() == Some(axis));
-                reached.extend(over.map(|((_, part), (first, end))| (first, end, *part)));
-            }
-            let Some(first) = reached.iter().map(|(first, ..)| **first).min() else { continue };
-            let Some(parts) = reached.iter().try_fold(1u32, |all, (.., part)| least_multiple(all, *part))
-            else {
-                continue;
-            };
-            let before = first - first % parts;
-            for (first, end, _) in reached {
-                (*first, *end) = (*first - before, *end - before);
-            }
-        }
-    }
-}
-
-/// The least common multiple, of numbers from 1 on; none above 32 bits.
-fn least_multiple(a: u32, b: u32) -> Option<u32> {
-    let (mut divisor, mut rest) = (a, b);
-    while rest != 0 {
-        (divisor, rest) = (rest, divisor % rest);
-    }
-    (a / divisor).checked_mul(b)
-}
-
-impl Reached for Ways {
-    fn loaded(&self, tensor: TensorId) -> Option<Seen> {
-        self.of(tensor)?.loaded
-    }
-
-    fn stored(&self, tensor: TensorId) -> Option<Seen> {
-        self.of(tensor)?.stored
-    }
-
-    fn along(&self) -> AxisSet {
-        let seen = || self.0.iter().flat_map(|way| [way.loaded, way.stored]).flatten();
-        let parts = seen().fold(AxisSet::default(), |all, seen| all.with(seen.parts));
-        parts.without(seen().fold(AxisSet::default(), |all, seen| all.with(seen.axes())))
-    }
-
-    fn same(&self, a: TensorId, b: TensorId) -> bool {
-        self.tensor(a) == self.tensor(b)
-    }
 }
 
 impl LayoutAnalyzer {
@@ -189,7 +80,7 @@ impl LayoutAnalyzer {
         }
         if !self.known[at].contains_key(&ways) {
             let found = analyse(module, func, &ways, &self.params)
-                .map_err(|fault| self.diagnostic(of, func, &ways, fault))?;
+                .map_err(|fault| self.faults(of).of_kernel(func, &ways, fault))?;
             self.known[at].insert(ways.clone(), found);
         }
         let Found { loaded, left } = self.known[at].get(&ways).cloned().unwrap_or_default();
@@ -224,7 +115,9 @@ impl LayoutAnalyzer {
         // What a task before has loaded was whole on every tile, which is no part of a sum.
         let before = self.loaded.get(tensor.index()).cloned().flatten();
         match (parts.axes().next(), before) {
-            (Some(axis), Some((span, label))) => Err(self.pending_read(of, tensor, axis, (span, &label))),
+            (Some(axis), Some((span, label))) => {
+                Err(self.faults(of).pending_read(tensor, axis, (span, &label)))
+            }
             _ => Ok(()),
         }
     }
@@ -288,6 +181,11 @@ impl LayoutAnalyzer {
         left.map_or(said, |(left, _)| said.with(left))
     }
 
+    /// Diagnostics of what is known so far.
+    pub(super) fn faults<'a>(&'a self, of: &'a dyn Facts) -> Faults<'a> {
+        Faults { of, map: &self.map, pending: &self.pending, of_spaces: self.of_spaces }
+    }
+
     /// The sums that all tasks together have left pending, by tensor.
     ///
     /// # Errors
@@ -298,10 +196,7 @@ impl LayoutAnalyzer {
             let tensor = TensorId(at as u32);
             let is_read = of.is_result(tensor) && !self.map.has_relayout(tensor);
             if let Some(axis) = pending.axes().next().filter(|_| is_read) {
-                let fault = Diagnostic::error(codes::PENDING, pending_message(of.name(tensor), axis))
-                    .at(*split, "the sum is split here")
-                    .label(of.span(tensor), "the tensor is a result of the launch");
-                return Err(self.relayout(fault, of, tensor, axis));
+                return Err(self.faults(of).pending_result(tensor, axis, *split));
             }
         }
         Ok(self

@@ -1,8 +1,10 @@
 //! The tasks of a workload that declares its kernels: those over views are followed, and of others what is known of arguments.
 
 use super::codes;
+use super::faults::Facts;
 use super::kernel::Seen;
-use super::tasks::{Facts, LayoutAnalyzer, Way, Ways};
+use super::tasks::LayoutAnalyzer;
+use super::ways::{Way, Ways};
 use crate::workload::{TaskRecord, modes};
 use crate::{ViewKernelSource, ViewShape};
 use wsp_core::policy::LayoutDim;
@@ -71,7 +73,7 @@ impl LayoutAnalyzer {
             let sums = self.sums(region.tensor).axes().next().filter(|_| mode == AccessMode::In);
             if let Some(axis) = sums {
                 let label = format!("kernel `{}` reads it", kernel.name);
-                return Err(self.pending_read(module, region.tensor, axis, (task.span, &label)));
+                return Err(self.faults(module).pending_read(region.tensor, axis, (task.span, &label)));
             }
             let axes =
                 [way.loaded, way.stored].into_iter().flatten().find_map(|seen| seen.axes().axes().next());
