@@ -16,7 +16,7 @@ bool begin(void*, std::uint64_t) { return true; }
 bool submit(void*, const pto::wsp::backend::npu::TaskArgs*) { return ++tasks, true; }
 
 struct Timed : Program {
-    static bool orchestrate(const Launch& l, const TaskSink& given, pto::wsp::backend::npu::Trap& trap) {
+    static bool orchestrate(const Launch& l, const TaskSink& given, pto::wsp::backend::npu::Trapped& trap) {
         TaskSink sink = given;
         sink.begin = sink.end = begin;
         sink.submit = submit;
