@@ -117,7 +117,7 @@ class Program:
         named: Mapping[str, Any] | None = None,
         options: Mapping[str, Any] | None = None,
         seconds: float | None = None,
-    ) -> dict[str, Any]:
+    ) -> Figures:
         """Runs the program on arrays, tables and sizes by name, in place, and gives its figures. A run of
         more `seconds` fails.
         """
@@ -137,7 +137,7 @@ class Program:
 
     def execute_plan(
         self, plan: Plan, named: Mapping[str, Any] | None = None, options: Mapping[str, Any] | None = None
-    ) -> dict[str, Any]:
+    ) -> Figures:
         """Runs a plan and gives its figures."""
 
     def start(
@@ -261,7 +261,7 @@ class Run:
         and whether it stops when these have ended.
         """
 
-    def wait(self, timeout: float | None = None) -> dict[str, Any] | None:
+    def wait(self, timeout: float | None = None) -> Figures | None:
         """Waits for the end and gives the figures; `None` when `timeout` seconds pass before."""
 
     def ends(self) -> None:
@@ -269,6 +269,24 @@ class Run:
 
     def cancel(self) -> None:
         """Stops the run when the tasks that have started are over; it then fails with an `ExecutionError`."""
+
+class Figures:
+    """The figures of a run. They are pickled and copied as the dictionary of their details."""
+
+    @property
+    def tasks(self) -> int:
+        """Tasks that ran."""
+
+    @property
+    def threads(self) -> int:
+        """Threads that ran tasks; 0 where the caller's did."""
+
+    @property
+    def run_ns(self) -> int:
+        """From the start of the run to the end of its last task."""
+
+    def details(self) -> dict[str, Any]:
+        """All of them by name."""
 
 class Prepared:
     """A program with its arguments checked and bound, to be run again and again, by one thread at a time."""
@@ -282,7 +300,7 @@ class Prepared:
     def rebind(self, named: Mapping[str, Any]) -> None:
         """Exchanges arrays, tables and sizes by name; what is not named stays. Nothing is compiled again."""
 
-    def stats(self) -> dict[str, Any]:
+    def stats(self) -> Figures:
         """The figures of the last run."""
 
 class KernelArray:

@@ -264,13 +264,13 @@ class Program:
             *(name for name, _ in self._core.library),
         ]
 
-    def _ended(self, figures: dict[str, Any]) -> Stats:
+    def _ended(self, figures: _core.Figures) -> Stats:
         self._last = self._stats_of(figures, next(self._run_ids))
         return self._last
 
-    def _stats_of(self, figures: dict[str, Any], run_id: int) -> Stats:
-        threads, compiled, ran = figures["threads"] or 1, self._core.compile_ns, figures["run_ns"]
-        return Stats(run_id, figures["tasks"], self._streams, threads, compiled / 1e6, ran / 1e6, figures)
+    def _stats_of(self, figures: _core.Figures, run_id: int) -> Stats:
+        threads, compiled, ran = figures.threads or 1, self._core.compile_ns, figures.run_ns
+        return Stats(run_id, figures.tasks, self._streams, threads, compiled / 1e6, ran / 1e6, figures)
 
     @property
     def stats(self) -> Stats | None:

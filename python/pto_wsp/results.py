@@ -22,7 +22,7 @@ class Stats:
     """The figures of a run; times in milliseconds.
 
     `num_tasks` are the tasks that ran, `num_streams` the in-order streams of the schedule (0 without),
-    `num_executors` the threads that ran tasks; `details` are all figures that the runtime counts, by name.
+    `num_executors` the threads that ran tasks.
     """
 
     run_id: int
@@ -31,7 +31,7 @@ class Stats:
     num_executors: int
     compile_time_ms: float
     execute_time_ms: float
-    details: dict[str, Any] = field(repr=False, hash=False)
+    _figures: Any = field(repr=False, hash=False, compare=False)
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class Stats:
         num_executors: int,
         compile_time_ms: float,
         execute_time_ms: float,
-        details: dict[str, Any],
+        figures: _core.Figures | dict[str, Any],
     ) -> None:
         # What `dataclass` makes takes as long as a task or two, in every run.
         _set(self, "run_id", run_id)
@@ -50,7 +50,13 @@ class Stats:
         _set(self, "num_executors", num_executors)
         _set(self, "compile_time_ms", compile_time_ms)
         _set(self, "execute_time_ms", execute_time_ms)
-        _set(self, "details", details)
+        _set(self, "_figures", figures)
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """All figures that the runtime counts, by name."""
+        figures = self._figures
+        return figures if isinstance(figures, dict) else figures.details()
 
     @property
     def slots(self) -> dict[str, int]:

@@ -300,10 +300,10 @@ def test_names_are_checked() -> None:
 
 def test_sizes_follow_from_shapes_and_none_is_not_given() -> None:
     x, y = pair(rows=5)
-    assert program(copy).execute({"x": x, "y": y, "n": None})["params"] == {"n": 5}
-    assert program(copy).execute({"x": x, "y": y, "n": np.int32(5)})["tasks"] == 5
+    assert program(copy).execute({"x": x, "y": y, "n": None}).details()["params"] == {"n": 5}
+    assert program(copy).execute({"x": x, "y": y, "n": np.int32(5)}).tasks == 5
     empty, nothing = pair(rows=0)
-    assert program(copy).execute({"x": empty, "y": nothing})["tasks"] == 0
+    assert program(copy).execute({"x": empty, "y": nothing}).tasks == 0
 
 
 @pytest.mark.parametrize("options", [SEQUENTIAL, PARALLEL])
@@ -345,7 +345,7 @@ def test_arrays_live_as_long_as_the_run_that_uses_them() -> None:
     gc.collect()
     assert not gone.is_set() and not run.done()
     go.set()
-    assert run.wait()["tasks"] == 3
+    assert run.wait().tasks == 3
     gc.collect()
     assert gone.is_set()
     assert (y == np.arange(12).reshape(3, 4)).all()

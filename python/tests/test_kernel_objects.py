@@ -172,7 +172,8 @@ def test_a_python_kernel_gets_views_numbers_constants_and_coordinates():
     )
     assert made.body(None) == {"body": "python"}
     x, y = np.arange(8, dtype=np.float32).reshape(1, 8), np.zeros((1, 8), np.float32)
-    made.callable((Box(x, readonly=True), Box(y)), (3, 4, 10))
+    assert made.callable.keep == [(1,), (0, 1)]
+    made.callable((Box(x[0], readonly=True), Box(y)), (3, 4, 10))
     assert seen == [((8,), False, (1, 8), 10, 5, 3, 4)]
     assert (y == x * 10).all()
 

@@ -144,7 +144,7 @@ def test_waiting_ends_with_its_time() -> None:
     assert run.wait(0.0) is None
     assert run.wait(0.001) is None
     go.set()
-    assert run.wait()["tasks"] == 3
+    assert run.wait().tasks == 3
 
 
 def test_bound_arguments_are_exchanged_in_place() -> None:
@@ -156,7 +156,7 @@ def test_bound_arguments_are_exchanged_in_place() -> None:
     x2 += 1
     bound.rebind({"x": x2, "y": y2, "n": 6})
     bound()
-    assert (x2 == y2).all() and bound.stats()["tasks"] == 6
+    assert (x2 == y2).all() and bound.stats().tasks == 6
     x3 = x2 + 1
     bound.rebind({"x": x3})
     bound()

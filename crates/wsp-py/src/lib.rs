@@ -60,6 +60,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<options::StartsOfRun>()?;
     module.add_class::<graphs::TaskGraph>()?;
     module.add_class::<program::Program>()?;
+    module.add_class::<results::Figures>()?;
     module.add_class::<timeline::Recorded>()?;
     module.add_class::<plans::Plan>()?;
     module.add_class::<started::Run>()?;

@@ -5,7 +5,7 @@ use crate::inner::{Body, Inner};
 use crate::inputs::{Arguments, Copied, Need, exchanged};
 use crate::integers::SeenList;
 use crate::registry::Awaited;
-use crate::results;
+use crate::results::Figures;
 use crate::runs::{Done, Running, Watched};
 use crate::timeline;
 use pyo3::prelude::*;
@@ -251,11 +251,11 @@ impl Prepared {
     }
 
     /// The figures of the last run.
-    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    fn stats(&self, py: Python<'_>) -> PyResult<Figures> {
         let mut bound = self.lock(py)?;
         let outcome = bound.workload.outcome();
         let outcome =
             outcome.map_err(|fault| errors::exception(py, &Vec::from(fault), &self.inner.sources))?;
-        results::stats(py, &outcome.into(), &self.inner.signature, &self.inner.sources)
+        Ok(Figures::new(outcome.into(), &self.inner))
     }
 }

@@ -6,7 +6,7 @@ use crate::inputs::{Arguments, Need};
 use crate::options;
 use crate::plans::Plan;
 use crate::prepared::Prepared;
-use crate::results;
+use crate::results::{self, Figures};
 use crate::runs::{self, Limit};
 use crate::started::Run;
 use crate::timeline::{self, Recorded};
@@ -53,17 +53,17 @@ impl Program {
     /// Runs the program on arrays, tables and sizes by name, and gives its figures. Arrays are used in place. Sizes that are
     /// not given follow from the shapes of arrays. A run of more than so many `seconds` fails.
     #[pyo3(signature = (named=None, options=None, seconds=None))]
-    fn execute<'py>(
+    fn execute(
         &self,
-        py: Python<'py>,
-        named: Option<&Bound<'py, PyDict>>,
-        options: Option<&Bound<'py, PyDict>>,
+        py: Python<'_>,
+        named: Option<&Bound<'_, PyDict>>,
+        options: Option<&Bound<'_, PyDict>>,
         seconds: Option<f64>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    ) -> PyResult<Figures> {
         let limit = seconds.map(Limit::seconds);
         let (arguments, options) = self.inner.launch(py, named, options)?;
         let outcome = runs::execute(py, &self.inner, arguments, options, limit)?;
-        results::stats(py, &outcome, &self.inner.signature, &self.inner.sources)
+        Ok(Figures::new(outcome, &self.inner))
     }
 
     /// Runs the generators of a host entry and keeps what they emit; `capacity` is descriptors and bytes of workspace.
@@ -93,16 +93,16 @@ impl Program {
 
     /// Runs a plan and gives its figures.
     #[pyo3(signature = (plan, named=None, options=None))]
-    fn execute_plan<'py>(
+    fn execute_plan(
         &self,
-        py: Python<'py>,
+        py: Python<'_>,
         plan: &Plan,
-        named: Option<&Bound<'py, PyDict>>,
-        options: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+        named: Option<&Bound<'_, PyDict>>,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Figures> {
         let (arguments, options) = self.inner.launch(py, named, options)?;
         let outcome = plan.run(py, &self.inner, arguments, options)?;
-        results::stats(py, &outcome, &self.inner.signature, &self.inner.sources)
+        Ok(Figures::new(outcome, &self.inner))
     }
 
     /// Starts a run on a thread of its own, which fails when it takes longer than so many `seconds`.

@@ -1,13 +1,15 @@
 //! What runs, graphs and simulations give, as Python sees it.
 
 use crate::errors;
+use crate::inner::Inner;
 use crate::outcome::Ran;
 use crate::signature::{Role, Signature};
 use pto_wsp::codes::{NEVER_WRITTEN, NOTHING_RAN};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList};
+use pyo3::types::{PyBytes, PyDict, PyList, PyType};
 use serde_json::json;
+use std::sync::Arc;
 use wsp_backend::{AicpuOutcome, GraphListing, Simulated, SimulatedTask, Transferred, Unwritten};
 use wsp_core::words::by_count;
 use wsp_diag::{Diagnostic, SourceMap};
@@ -32,13 +34,65 @@ macro_rules! dictionary {
     }};
 }
 
-/// The statistics of a run.
-pub(crate) fn stats<'py>(
+/// The figures of a run. Most of them become objects of Python when they are looked at: making all takes as long as a task.
+#[pyclass(frozen, module = "pto_wsp._core")]
+pub(crate) struct Figures {
+    ran: Ran,
+    /// Last values of the slots that the program kept itself.
+    slots: Vec<(String, i64)>,
+    inner: Arc<Inner>,
+}
+
+impl Figures {
+    pub(crate) fn new(mut ran: Ran, inner: &Arc<Inner>) -> Figures {
+        let slots = slots(&inner.signature, &ran.outputs);
+        // Figures may be kept for long, and are not what is large.
+        ran.outputs = Arrays::new();
+        ran.runtime.trace = Vec::new();
+        ran.runtime.facts = Default::default();
+        Figures { ran, slots, inner: inner.clone() }
+    }
+}
+
+#[pymethods]
+impl Figures {
+    /// Tasks that ran.
+    #[getter]
+    fn tasks(&self) -> u64 {
+        self.ran.runtime.tasks
+    }
+
+    /// Threads that ran tasks; 0 where the caller's did.
+    #[getter]
+    fn threads(&self) -> u32 {
+        self.ran.threads
+    }
+
+    /// From the start of the run to the end of its last task.
+    #[getter]
+    fn run_ns(&self) -> u64 {
+        self.ran.run_ns
+    }
+
+    /// All of them by name.
+    fn details<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        details(py, &self.ran, &self.slots, &self.inner)
+    }
+
+    /// They are pickled and copied as a dictionary.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyType>, (Bound<'py, PyAny>,))> {
+        Ok((py.get_type::<PyDict>(), (self.details(py)?,)))
+    }
+}
+
+fn details<'py>(
     py: Python<'py>,
     outcome: &Ran,
-    signature: &Signature,
-    sources: &SourceMap,
+    last: &[(String, i64)],
+    Inner { signature, sources, .. }: &Inner,
 ) -> PyResult<Bound<'py, PyAny>> {
+    let slots = PyDict::new(py);
+    last.iter().try_for_each(|(name, value)| slots.set_item(name, value))?;
     let runtime = &outcome.runtime;
     let edges = &runtime.edges;
     let params = PyDict::new(py);
@@ -63,7 +117,7 @@ pub(crate) fn stats<'py>(
         "run_ns": outcome.run_ns,
         "kernels": kernels.collect::<PyResult<Vec<_>>>()?,
         "params": params,
-        "slots": slots(py, signature, &outcome.outputs)?,
+        "slots": slots,
         "schedule": &outcome.schedule,
         "edges": edges,
         "grid": &outcome.grid,
@@ -116,15 +170,10 @@ pub(crate) fn never_written(name: &str, left: &Unwritten) -> Diagnostic {
 }
 
 /// Last values of the slots that the program kept itself.
-fn slots<'py>(py: Python<'py>, signature: &Signature, outputs: &Arrays) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    for slot in signature.tensors.iter().filter(|t| t.role == Role::Slot) {
-        let value = outputs.get(&slot.name).and_then(|array| array.as_slice::<i64>()?.first().copied());
-        if let Some(value) = value {
-            dict.set_item(&slot.given, value)?;
-        }
-    }
-    Ok(dict)
+fn slots(signature: &Signature, outputs: &Arrays) -> Vec<(String, i64)> {
+    let slots = signature.tensors.iter().filter(|t| t.role == Role::Slot);
+    let value = |name| outputs.get(name).and_then(|array| array.as_slice::<i64>()?.first().copied());
+    slots.filter_map(|slot| Some((slot.given.clone(), value(&slot.name)?))).collect()
 }
 
 fn aicpus(outcome: &AicpuOutcome) -> serde_json::Value {

@@ -2,7 +2,7 @@
 
 use crate::inner::Inner;
 use crate::inputs::Arguments;
-use crate::results;
+use crate::results::Figures;
 use crate::runs::{Limit, Running, internal};
 use crate::standing;
 use crate::watch;
@@ -21,7 +21,7 @@ pub(crate) struct Run {
     inner: Arc<Inner>,
     running: Arc<Running>,
     /// What it came to, as soon as it was asked for: the figures, or the exception.
-    settled: PyOnceLock<Result<Py<PyAny>, PyErr>>,
+    settled: PyOnceLock<Result<Py<Figures>, PyErr>>,
 }
 
 impl Run {
@@ -45,11 +45,11 @@ impl Run {
     }
 
     /// The figures of the ended run.
-    fn settle(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+    fn settle(&self, py: Python<'_>) -> PyResult<Py<Figures>> {
         let settled = self.settled.get_or_init(py, || {
             let outcome = self.running.finish(py, &self.inner)?;
             let outcome = outcome.ok_or_else(|| internal("a run has no outcome").raise(py, &self.inner))?;
-            Ok(results::stats(py, &outcome, &self.inner.signature, &self.inner.sources)?.unbind())
+            Py::new(py, Figures::new(outcome, &self.inner))
         });
         match settled {
             Ok(figures) => Ok(figures.clone_ref(py)),
@@ -75,7 +75,7 @@ impl Run {
     /// Waits for the end and gives the figures; `None` when `timeout` seconds pass before. Raises what failed the run, at
     /// each call. Ctrl-C stops the run and raises `KeyboardInterrupt`.
     #[pyo3(signature = (timeout=None))]
-    fn wait(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<Py<PyAny>>> {
+    fn wait(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<Py<Figures>>> {
         let deadline = timeout.and_then(|seconds| {
             let span = Duration::try_from_secs_f64(seconds.max(0.0)).ok()?;
             clock::now().checked_add(span)
