@@ -72,6 +72,9 @@ impl Faults<'_> {
                 };
                 self.layout(fault, (ways.tensor(stored), dim), axis)
             }
+            Fault::StoredBefore { span, tensor, axis } => {
+                self.stored_before(ways.tensor(tensor), axis, (span, &kernel))
+            }
             Fault::PendingTensor { span, tensor, axis } => {
                 self.pending_read(ways.tensor(tensor), axis, (span, &kernel))
             }
@@ -106,6 +109,26 @@ impl Faults<'_> {
             None => fault,
         };
         self.relayout(fault, tensor, axis)
+    }
+
+    /// A tensor that a task loads and has stored in another layout.
+    pub(super) fn stored_before(
+        &self,
+        tensor: TensorId,
+        axis: MeshAxis,
+        (span, label): (Span, &str),
+    ) -> Diagnostic {
+        let name = self.of.name(tensor);
+        let message = format!("the task loads `{name}`, which it has stored itself before a relayout");
+        let dims = match self.map.loaded(tensor) {
+            Some(layout) => without_axis(layout, axis),
+            None => vec!["replicate"; self.of.rank(tensor)].join(", "),
+        };
+        let other = "let the task store to another tensor, or, without a relayout, write";
+        Diagnostic::error(codes::UNLIKE, message)
+            .at(span, label)
+            .help(written(other, Word::Layout, name, &dims, self.of_spaces))
+            .python(format!("{other} `{}`", in_python(Word::Layout, name, &dims)))
     }
 
     /// What to write so that a tensor is stored where its parts are.
@@ -157,7 +180,7 @@ pub(super) fn unlike_stores(of: &dyn Facts, tensor: TensorId, at: Span, kernel: 
     let name = of.name(tensor);
     let message = format!("stores leave `{name}` in parts over different axes, or in parts and whole");
     Diagnostic::error(codes::UNLIKE, message).at(at, format!("in kernel `{kernel}`")).help(
-        "a relayout adds up all of a tensor: write `replicate` for the dimension that the sum goes along",
+        "a relayout adds up all of a tensor: write `replicate` for the dimension that the sum goes along, or store whole values to another tensor",
     )
 }
 

@@ -69,11 +69,20 @@ pub(super) struct Left {
     pub(super) split: Span,
 }
 
+/// A tensor that a kernel loads, and where first.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Loaded {
+    pub(super) tensor: TensorId,
+    pub(super) span: Span,
+    /// It has stored to the tensor before.
+    pub(super) is_own: bool,
+}
+
 /// What a kernel does with tensors.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Found {
     /// Those that it loads, and where first.
-    pub(super) loaded: Vec<(TensorId, Span)>,
+    pub(super) loaded: Vec<Loaded>,
     pub(super) left: Vec<Left>,
 }
 
@@ -93,6 +102,8 @@ pub(super) enum Fault {
     },
     /// A tensor with pending sums is loaded.
     PendingTensor { span: Span, tensor: TensorId, axis: MeshAxis },
+    /// A task loads what it has stored in another layout.
+    StoredBefore { span: Span, tensor: TensorId, axis: MeshAxis },
     /// A pending sum of the kernel's own is read by an operation that is not linear.
     PendingTile { span: Span, word: &'static str, axis: MeshAxis, split: Span, contracted: Option<TensorId> },
 }
@@ -326,7 +337,7 @@ impl Walk<'_> {
     pub(super) fn alike(&self, tile: &Tile, word: &str, span: Span) -> Checked<()> {
         let Some(axis) = tile.which(|lies| *lies == Lies::Unlike).axes().next() else { return Ok(()) };
         let message = format!(
-            "`{word}` reads a tile that lies in one way over `{}` by one branch or pass of a loop, and in another way by another",
+            "`{word}` reads a tile that lies in one way over `{}` by one branch or pass of a loop, and in another way by another; sums that tiles have parts of start from zeros",
             axis.word()
         );
         let (_, contracted) = self.source(axis).unwrap_or((span, None));

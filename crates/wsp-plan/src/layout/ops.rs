@@ -9,7 +9,7 @@ use wsp_ir::{Operand, Part, TileOp, TileUse, UnaryTileOp};
 
 impl Walk<'_> {
     pub(super) fn op(&mut self, op: &TileOp, span: Span, known: &mut Known) -> Checked<()> {
-        let word = op.word();
+        let word = word_of(op);
         for tile in op.reads() {
             self.alike(&got(&known.tiles, tile), word, span)?;
         }
@@ -76,7 +76,7 @@ impl Walk<'_> {
             let tile = got(&known.tiles, src);
             let fits = self.elem(src).is_none_or(|from| adds_up((from, to), !tile.pending().is_empty()));
             if !fits {
-                return Err(self.read_parts(op.word(), axis, &tile, span));
+                return Err(self.read_parts(word_of(op), axis, &tile, span));
             }
         }
         Ok(())
@@ -84,7 +84,7 @@ impl Walk<'_> {
 
     /// Operations that read whole values, some of them whole rows or columns; what they give is laid out as all that they read.
     fn other(&mut self, op: &TileOp, span: Span, known: &mut Known) -> Checked<()> {
-        let word = op.word();
+        let word = word_of(op);
         let needs = |of: LocalId, side: Side| match op {
             TileOp::CumSum { .. } => side == Side::Cols,
             TileOp::Gather { src, by_row, .. } if *src == of => {
@@ -128,5 +128,15 @@ fn op_side(op: &TileOp) -> Side {
     match op {
         TileOp::Select { b: Operand::Row(_), .. } => Side::Rows,
         _ => Side::Cols,
+    }
+}
+
+/// The word of an operation.
+fn word_of(op: &TileOp) -> &'static str {
+    match op {
+        TileOp::Unary { op, .. } => op.word(),
+        TileOp::Binary { op, .. } => op.word(),
+        TileOp::RowReduce { op, .. } | TileOp::ColReduce { op, .. } => op.word(),
+        _ => op.word(),
     }
 }

@@ -1,7 +1,7 @@
 //! Loads and stores of a kernel: what is fetched, and where a store may put what tiles have.
 
 use super::index::{Count, Index, Key};
-use super::kernel::{Checked, Fault, Left, Seen, Walk};
+use super::kernel::{Checked, Fault, Left, Loaded, Seen, Walk};
 use super::tile::{Known, Lies, Side, Tile};
 use super::{AXES, AxisSet};
 use wsp_core::policy::{LayoutDim, MeshAxis};
@@ -22,8 +22,10 @@ pub(super) struct Stored<'a> {
 impl Walk<'_> {
     /// A tensor has no pending sums, and this task stores none of what it loads in another layout.
     pub(super) fn readable(&mut self, tensor: TensorId, span: Span) -> Checked<()> {
-        if !self.found.loaded.iter().any(|(known, _)| *known == tensor) {
-            self.found.loaded.push((tensor, span));
+        let is_own = self.stored.iter().any(|stored| self.reached.same(*stored, tensor));
+        let mut known = self.found.loaded.iter();
+        if !known.any(|known| (known.tensor, known.is_own) == (tensor, is_own)) {
+            self.found.loaded.push(Loaded { tensor, span, is_own });
         }
         let loaded = self.reached.loaded(tensor).unwrap_or_default();
         if let Some(axis) = loaded.pending.axes().next() {
@@ -44,8 +46,7 @@ impl Walk<'_> {
         let stored = self.reached.stored(*other).unwrap_or_default();
         let axes = stored.axes().with(loaded.axes()).with(stored.within).with(loaded.within);
         let axis = axes.axes().next().unwrap_or_default();
-        let message = "a task loads what it stores itself, before a relayout of the tensor".to_owned();
-        Err(Fault::Unlike { span, message, relayout: None, axis })
+        Err(Fault::StoredBefore { span, tensor, axis })
     }
 
     /// What a tile has after a load.
@@ -115,7 +116,7 @@ impl Walk<'_> {
         let axis = seen.dims[dim].axis().unwrap_or_default();
         let unknown = || {
             let message = format!(
-                "an index of a dimension that is sharded over `{}` and reached across tiles is itself loaded; such indices are not followed",
+                "an index of a dimension that is sharded over `{}` and reached across tiles is no sum of multiples of variables, fields and parameters; such indices are not followed",
                 axis.word()
             );
             Fault::Unlike { span, message, relayout: Some(tensor), axis }

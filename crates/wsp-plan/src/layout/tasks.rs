@@ -2,7 +2,7 @@
 
 use super::AxisSet;
 use super::faults::{Facts, Faults, kernel_label, unlike_stores};
-use super::kernel::{Found, Left, Seen, analyse};
+use super::kernel::{Found, Left, Loaded, Seen, analyse};
 use super::map::TileMap;
 use super::ways::{Way, Ways};
 use crate::{arrays_read, walk};
@@ -84,9 +84,16 @@ impl LayoutAnalyzer {
             self.known[at].insert(ways.clone(), found);
         }
         let Found { loaded, left } = self.known[at].get(&ways).cloned().unwrap_or_default();
-        for (tensor, span) in loaded {
+        for Loaded { tensor, span, is_own } in loaded {
             let tensor = ways.tensor(tensor);
-            if !self.map.has_relayout(tensor) {
+            let pending = self.pending.get(tensor.index()).copied().flatten();
+            let parts = pending.and_then(|(pending, _)| pending.axes().next());
+            if let Some(axis) = parts.filter(|_| is_own) {
+                let label = kernel_label(func);
+                return Err(self.faults(of).stored_before(tensor, axis, (span, &label)));
+            }
+            // What a relayout brings is the sum of all parts; what a task has stored itself is not brought by it.
+            if is_own || !self.map.has_relayout(tensor) {
                 entry(&mut self.loaded, tensor).get_or_insert((span, kernel_label(func)));
             }
         }

@@ -41,6 +41,22 @@ const WRONG: &[(&str, &str, &[&str])] = &[
         &["TLOAD(ta, a, {0, 0}); TLOAD(tb, b, {0, 0}); TMATMUL(p, ta, tb); TLOAD(q, n, {0, 0});
             for (uint32_t i = 0; i < 2; ++i) { TLOAD(q, out, {0, 0}); TEXP(q, q); TSTORE(h, q, {0, 0}); TSTORE(out, p, {0, 0}); }"],
     ),
+    // A relayout comes between tasks, of zeros too.
+    (
+        "zeros that are loaded before parts are added up",
+        ADDED,
+        &["@sum TSTORE(h, p, {0, 0});", "VecTile<float, 1, 16> z; TASSIGN(z, 0.0f); TSTORE(h, z, {0, 0}); TLOAD(p, h, {0, 0}); TSTORE(out, p, {0, 0});"],
+    ),
+    (
+        "zeros that are loaded before other tasks leave parts",
+        ADDED,
+        &["VecTile<float, 1, 16> z; TASSIGN(z, 0.0f); TSTORE(h, z, {0, 0}); TLOAD(p, h, {0, 0}); TSTORE(out, p, {0, 0});", "@sum TSTORE(h, p, {0, 0});"],
+    ),
+    (
+        "a zero that is loaded before parts are added up",
+        ADDED,
+        &["@sum TSTORE(h, p, {0, 0});", "PTO_STORE_SCALAR(h, 0.0f, {0, 0}); TLOAD(p, h, {0, 0}); TSTORE(out, p, {0, 0});"],
+    ),
     // Other places of one tensor.
     (
         "two halves of rows",
