@@ -3,10 +3,10 @@
 //! An operation runs on the tiles along an axis that have all of its operands. Where one of them lies on one tile only, so does the
 //! result, and the others keep what they had: a sum in place of one of its operands, zeros or parts, is in parts then.
 
-use super::AXES;
 use super::index::Key;
 use super::kernel::{Checked, Fault, Walk};
 use super::tile::{Lies, Side, Tile, Tiles, got};
+use super::{AXES, Differ, join};
 use wsp_core::LocalId;
 use wsp_core::policy::MeshAxis;
 use wsp_diag::Span;
@@ -35,34 +35,31 @@ impl Walk<'_> {
     fn along(&self, axis: MeshAxis, a: &Tile, b: &Tile, word: &str, span: Span) -> Checked<Lies> {
         match (a.along(axis), b.along(axis)) {
             (Lies::Whole, other) | (other, Lies::Whole) => Ok(other.clone()),
-            (own, other) if own == other => Ok(own.clone()),
-            _ => Err(self.apart(axis, a, b, word, span)),
+            (own, other) => own.same(other).ok_or_else(|| self.apart(axis, a, b, word, span)),
         }
     }
 
-    /// A dimension is sharded over one axis at most.
-    fn one_axis(&self, tile: Tile, a: &Tile, b: &Tile, word: &str, span: Span) -> Checked<Tile> {
-        let [Lies::Shard(first, _), Lies::Shard(second, _)] = &tile.lies else { return Ok(tile) };
-        if first != second {
-            return Ok(tile);
-        }
-        let axis_of =
-            |tile: &Tile| AXES.into_iter().find(|axis| matches!(tile.along(*axis), Lies::Shard(..)));
-        let [first, second] = [axis_of(a).unwrap_or_default(), axis_of(b).unwrap_or_default()];
-        let message = format!(
-            "operands of `{word}` are sharded over different axes, `{}` and `{}`",
-            first.word(),
-            second.word()
-        );
-        Err(match (a.of(first), b.of(second)) {
-            (of, None) => Fault::Unlike { span, message, relayout: of, axis: first },
-            (_, of) => Fault::Unlike { span, message, relayout: of, axis: second },
+    /// Dimensions that meet are sharded over one axis at most.
+    fn one_axis(&self, a: (&Tile, Side), b: (&Tile, Side), word: &str, span: Span) -> Checked<()> {
+        join(a.0.side(a.1), b.0.side(b.1)).map(drop).map_err(|Differ(first, second)| {
+            let message = format!(
+                "operands of `{word}` are sharded over different axes, `{}` and `{}`",
+                first.word(),
+                second.word()
+            );
+            match (a.0.of(first), b.0.of(second)) {
+                (of, None) => Fault::Unlike { span, message, relayout: of, axis: first },
+                (_, of) => Fault::Unlike { span, message, relayout: of, axis: second },
+            }
         })
     }
 
+    /// What is element by element of two operands.
     fn both(&self, a: &Tile, b: &Tile, lies: [Lies; AXES.len()], word: &str, span: Span) -> Checked<Tile> {
-        let tile = Tile { lies, of: AXES.map(|axis| a.of(axis).or(b.of(axis))) };
-        self.one_axis(tile, a, b, word, span)
+        for side in [Side::Rows, Side::Cols] {
+            self.one_axis((a, side), (b, side), word, span)?;
+        }
+        Ok(of_both(a, b, lies))
     }
 
     /// Element-wise, of tiles of one shape that are no parts of sums.
@@ -231,6 +228,7 @@ impl Walk<'_> {
         let word = "matmul";
         self.whole_sums(a, word, span)?;
         self.whole_sums(b, word, span)?;
+        self.one_axis((a, Side::Cols), (b, Side::Rows), word, span)?;
         let mut lies = [Lies::Whole, Lies::Whole];
         for axis in AXES {
             let sum = |walk: &mut Self, key: &Key, of: &Tile, or: &Tile| {
@@ -240,13 +238,13 @@ impl Walk<'_> {
             };
             let (first, second) = (a.along(axis), b.along(axis));
             lies[axis as usize] = match (first, second) {
-                (Lies::Shard(Side::Cols, own), Lies::Shard(Side::Rows, other)) if own == other => {
-                    sum(self, own, a, b)?
-                }
+                (Lies::Shard(Side::Cols, own), Lies::Shard(Side::Rows, other)) => match own.with(other) {
+                    Some(key) => sum(self, &key, a, b)?,
+                    None => return Err(self.apart(axis, a, b, word, span)),
+                },
                 (Lies::Shard(Side::Cols, key), Lies::Whole) => sum(self, key, a, b)?,
                 (Lies::Whole, Lies::Shard(Side::Rows, key)) => sum(self, key, b, a)?,
                 (Lies::Whole, other) | (other, Lies::Whole) => other.clone(),
-                (Lies::Own(own), Lies::Own(other)) if own == other => first.clone(),
                 (Lies::Shard(Side::Rows, _), Lies::Shard(Side::Rows, _))
                 | (Lies::Shard(Side::Cols, _), Lies::Shard(Side::Cols, _)) => {
                     let message = format!(
@@ -256,9 +254,15 @@ impl Walk<'_> {
                     let relayout = if matches!(first, Lies::Shard(Side::Rows, _)) { b } else { a }.of(axis);
                     return Err(Fault::Unlike { span, message, relayout, axis });
                 }
+                (Lies::Own(_), Lies::Own(_)) => self.along(axis, a, b, word, span)?,
                 _ => return Err(self.apart(axis, a, b, word, span)),
             };
         }
-        self.both(a, b, lies, word, span)
+        Ok(of_both(a, b, lies))
     }
+}
+
+/// A result of two operands.
+fn of_both(a: &Tile, b: &Tile, lies: [Lies; AXES.len()]) -> Tile {
+    Tile { lies, of: AXES.map(|axis| a.of(axis).or(b.of(axis))) }
 }

@@ -26,7 +26,7 @@ pub(super) enum Atom {
 /// An index.
 pub(super) type Index = Affine<Atom>;
 
-/// Which tile has an index of a sharded dimension: those that have the same key are on one tile.
+/// Which tile has an index of a sharded dimension: those at the same index are on one tile.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Key {
     /// The first index, counted from the beginning of the tensor.
@@ -41,6 +41,11 @@ impl Key {
     /// Whether both go along with one index.
     pub(super) fn is_at(&self, other: &Key) -> bool {
         (&self.first, self.part) == (&other.first, other.part)
+    }
+
+    /// Both, where they go along with one index.
+    pub(super) fn with(&self, other: &Key) -> Option<Key> {
+        self.is_at(other).then(|| Key { several: self.several && other.several, ..self.clone() })
     }
 }
 

@@ -7,58 +7,14 @@
 use super::AxisSet;
 use super::index::Indices;
 use super::tile::{Flow, Known, Lies, Tile, Tiles, got, meet};
+use super::ways::Ways;
 use crate::{arrays_read, walk};
-use wsp_core::limits::MAX_RANK;
-use wsp_core::policy::{LayoutDim, MeshAxis};
+use rustc_hash::FxHashMap;
+use wsp_core::policy::MeshAxis;
 use wsp_core::{LocalId, TensorId};
 use wsp_diag::Span;
 use wsp_ir::{Arg, ArrayRef, Block, Expr, ExprKind, Function, Module, Stmt, StmtKind};
 use wsp_ordered::OrderedSet;
-
-/// A tensor as one task reaches it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub(super) struct Seen {
-    /// The axes of dimensions that the task reaches across tiles.
-    pub(super) dims: [LayoutDim; MAX_RANK],
-    /// Of these dimensions: the index that a kernel counts as 0, where they end, and how many indices a tile has.
-    pub(super) first: [u32; MAX_RANK],
-    pub(super) end: [u32; MAX_RANK],
-    pub(super) part: [u32; MAX_RANK],
-    /// The dimensions of the tensor itself that are reached across tiles.
-    pub(super) across: [LayoutDim; MAX_RANK],
-    /// The axes of dimensions of which the task reaches the part of one tile.
-    pub(super) within: AxisSet,
-    /// Where it is read: its pending sums.
-    pub(super) pending: AxisSet,
-    /// Where it is read: whether a relayout brings it there from where it is stored.
-    pub(super) is_moved: bool,
-    /// The task does not reach it at all.
-    pub(super) nowhere: bool,
-    /// The axes over which other tasks reach other parts of it, on other tiles.
-    pub(super) parts: AxisSet,
-}
-
-impl Seen {
-    /// Axes that it is reached across.
-    pub(super) fn axes(&self) -> AxisSet {
-        self.dims.iter().filter_map(|dim| dim.axis()).collect()
-    }
-}
-
-/// How the tensors of a task are reached; none where nothing is said of one.
-pub(super) trait Reached {
-    /// Where it is loaded.
-    fn loaded(&self, tensor: TensorId) -> Option<Seen>;
-
-    /// Where it is stored.
-    fn stored(&self, tensor: TensorId) -> Option<Seen>;
-
-    /// The axes along which the tile of the task follows from the parts that it reaches, and which it does not reach across.
-    fn along(&self) -> AxisSet;
-
-    /// Whether both names stand for one tensor.
-    fn same(&self, a: TensorId, b: TensorId) -> bool;
-}
 
 /// Sums of a tensor that a store of a kernel leaves pending, or none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -117,7 +73,7 @@ pub(super) type Checked<T> = Result<T, Fault>;
 pub(super) fn analyse(
     module: &Module,
     func: &Function,
-    reached: &dyn Reached,
+    reached: &Ways,
     params: &[Option<i128>],
 ) -> Checked<Found> {
     let mut walk = Walk {
@@ -129,6 +85,7 @@ pub(super) fn analyse(
         stored: Vec::new(),
         indices: Indices::new(params),
         loops: Vec::new(),
+        heads: FxHashMap::default(),
     };
     let locals = func.locals.len();
     let mut flow = Some(Known { tiles: vec![None; locals], values: vec![None; locals] });
@@ -148,7 +105,7 @@ struct Round {
 pub(super) struct Walk<'a> {
     pub(super) module: &'a Module,
     pub(super) func: &'a Function,
-    pub(super) reached: &'a dyn Reached,
+    pub(super) reached: &'a Ways,
     /// Where a sum was split first over each axis, and the tensor whose dimension it was.
     pub(super) splits: [Option<(Span, Option<TensorId>)>; 2],
     pub(super) found: Found,
@@ -156,6 +113,8 @@ pub(super) struct Walk<'a> {
     pub(super) stored: Vec<TensorId>,
     pub(super) indices: Indices,
     loops: Vec<Round>,
+    /// What is known where passes of loops begin, by the place of the loop in memory.
+    heads: FxHashMap<usize, Known>,
 }
 
 impl Walk<'_> {
@@ -217,7 +176,8 @@ impl Walk<'_> {
     }
 
     /// A loop: as often as something changes. What is known where a pass begins only gets less: a tile lies in one of few ways, one after
-    /// the other. What a pass stores, the next one may load.
+    /// the other. What a pass stores, the next one may load. A loop in a loop goes on from what was known of it before, so that loops in loops take
+    /// a number of passes that grows with their depth, not with its power.
     fn repeated(
         &mut self,
         stmt: &Stmt,
@@ -226,7 +186,8 @@ impl Walk<'_> {
         step: &[Stmt],
         flow: &mut Flow,
     ) -> Checked<()> {
-        let Some(mut head) = flow.take() else { return Ok(()) };
+        let at = std::ptr::from_ref(stmt).addr();
+        let Some(mut head) = meet(flow.take(), self.heads.remove(&at)) else { return Ok(()) };
         loop {
             if var.is_none() {
                 self.numbers(stmt, &head.tiles)?;
@@ -245,6 +206,7 @@ impl Walk<'_> {
             }
             let again = meet(Some(head.clone()), back);
             if again.as_ref() == Some(&head) && stores == (self.found.left.len(), self.stored.len()) {
+                self.heads.insert(at, head);
                 *flow = meet(again, left);
                 return Ok(());
             }

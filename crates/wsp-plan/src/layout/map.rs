@@ -1,6 +1,6 @@
 //! The layouts of a launch, and the tile that a task is for.
 
-use super::kernel::Seen;
+use super::ways::Seen;
 use super::{AXES, AxisSet, TensorLayout, TileCoord, codes};
 use wsp_core::policy::{Grid, LayoutDim};
 use wsp_core::{Region, TensorId};

@@ -1,8 +1,9 @@
 //! Loads and stores of a kernel: what is fetched, and where a store may put what tiles have.
 
 use super::index::{Count, Index, Key};
-use super::kernel::{Checked, Fault, Left, Loaded, Seen, Walk};
+use super::kernel::{Checked, Fault, Left, Loaded, Walk};
 use super::tile::{Known, Lies, Side, Tile};
+use super::ways::Seen;
 use super::{AXES, AxisSet};
 use wsp_core::policy::{LayoutDim, MeshAxis};
 use wsp_core::{LocalId, TensorId};

@@ -2,9 +2,9 @@
 
 use super::AxisSet;
 use super::faults::{Facts, Faults, kernel_label, unlike_stores};
-use super::kernel::{Found, Left, Loaded, Seen, analyse};
+use super::kernel::{Found, Left, Loaded, analyse};
 use super::map::TileMap;
-use super::ways::{Way, Ways};
+use super::ways::{Seen, Way, Ways};
 use crate::{arrays_read, walk};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 
 use super::index::{Index, Indices, Key};
 use super::{AXES, AxisSet};
-use wsp_core::policy::MeshAxis;
+use wsp_core::policy::{LayoutDim, MeshAxis};
 use wsp_core::{LocalId, TensorId};
 
 /// A dimension of a tile of a kernel.
@@ -44,10 +44,23 @@ pub(super) enum Lies {
 }
 
 impl Lies {
+    /// That of both, where they are alike.
+    pub(super) fn same(&self, other: &Lies) -> Option<Lies> {
+        match (self, other) {
+            (Lies::Shard(own, a), Lies::Shard(side, b)) if own == side => {
+                a.with(b).map(|key| Lies::Shard(*own, key))
+            }
+            (Lies::Own(a), Lies::Own(b)) => a.with(b).map(Lies::Own),
+            (a, b) => (a == b).then(|| a.clone()),
+        }
+    }
+
     /// That of what comes from one of two. What is whole is there where the other is.
     fn either(&self, other: &Lies) -> Lies {
+        if let Some(same) = self.same(other) {
+            return same;
+        }
         match (self, other) {
-            (a, b) if a == b => a.clone(),
             (Lies::Whole, there @ (Lies::Shard(..) | Lies::Own(_)))
             | (there @ (Lies::Shard(..) | Lies::Own(_)), Lies::Whole) => there.clone(),
             _ => Lies::Unlike,
@@ -106,6 +119,12 @@ impl Tile {
             other => other,
         });
         Tile { lies, ..self }
+    }
+
+    /// The layout of one of its sides.
+    pub(super) fn side(&self, side: Side) -> LayoutDim {
+        let over = |axis: &MeshAxis| matches!(self.along(*axis), Lies::Shard(own, _) if *own == side);
+        AXES.into_iter().find(over).map_or(LayoutDim::Replicate, LayoutDim::Shard)
     }
 
     fn either(&self, other: &Tile) -> Tile {

@@ -2,9 +2,9 @@
 
 use super::codes;
 use super::faults::Facts;
-use super::kernel::Seen;
+
 use super::tasks::LayoutAnalyzer;
-use super::ways::{Way, Ways};
+use super::ways::{Seen, Way, Ways};
 use crate::workload::{TaskRecord, modes};
 use crate::{ViewKernelSource, ViewShape};
 use wsp_core::policy::LayoutDim;
