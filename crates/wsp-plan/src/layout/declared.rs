@@ -1,7 +1,7 @@
 //! Layouts of a workload before its values are known: names and ranks of tensors of its used file, and arguments of declared kernels.
 
 use super::codes;
-use super::faults::{in_python, pending_message, written};
+use super::words::{in_python, pending_message, written};
 use crate::workload::modes;
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::verify::LAYOUT;

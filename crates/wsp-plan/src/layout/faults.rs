@@ -4,6 +4,7 @@ use super::codes;
 use super::kernel::Fault;
 use super::map::without_axis;
 use super::tasks::{Facts, LayoutAnalyzer, Ways};
+use super::words::{in_python, kernel_label, pending_message, written};
 use wsp_core::TensorId;
 use wsp_core::policy::{LayoutDim, MeshAxis};
 use wsp_diag::{Diagnostic, Span};
@@ -110,41 +111,4 @@ impl LayoutAnalyzer {
             .help(written(again, name, &dims, self.of_spaces))
             .python(format!("{again} `{}`", in_python(name, &dims)))
     }
-}
-
-/// Where something is.
-pub(super) fn kernel_label(func: &Function) -> String {
-    format!("in kernel `{}`", func.name)
-}
-
-/// Stores of a tensor that a relayout cannot add up together.
-pub(super) fn unlike_stores(of: &dyn Facts, tensor: TensorId, at: Span, kernel: &str) -> Diagnostic {
-    let name = of.name(tensor);
-    let message = format!("stores leave `{name}` in parts over different axes, or in parts and whole");
-    Diagnostic::error(codes::UNLIKE, message).at(at, format!("in kernel `{kernel}`")).help(
-        "a relayout adds up all of a tensor: write `replicate` for the dimension that the sum goes along",
-    )
-}
-
-/// The message of a tensor that is read before its sums are added up.
-pub(super) fn pending_message(name: &str, axis: MeshAxis) -> String {
-    format!("`{name}` holds pending sums: each tile along `{}` has a part of them", axis.word())
-}
-
-/// A relayout in the language of the schedule.
-pub(super) fn written(again: &str, tensor: &str, dims: &str, of_spaces: bool) -> String {
-    if of_spaces {
-        let dims = dims.replace("replicate", "PTO_REPLICATE").replace("shard", "PTO_SHARD");
-        return format!("{again} `PTO_RELAYOUT({tensor}, {dims})` in the schedule");
-    }
-    format!("{again} `relayout({tensor}, [{dims}]);` in the schedule")
-}
-
-/// A relayout in Python.
-pub(super) fn in_python(tensor: &str, dims: &str) -> String {
-    let dims: Vec<String> = dims
-        .split(", ")
-        .map(|dim| format!("\"{}\"", dim.trim_start_matches("shard(").trim_end_matches(')')))
-        .collect();
-    format!(".relayout(\"{tensor}\", [{}])", dims.join(", "))
 }

@@ -21,6 +21,7 @@ mod shared;
 mod tasks;
 mod tile;
 mod views;
+mod words;
 
 pub use map::{Tensors, TileMap};
 pub use shared::check_shared;

@@ -1,8 +1,8 @@
 //! The tasks of a launch over layouts: each kernel for each way in which its tasks reach across tiles.
 
-use super::faults::{kernel_label, pending_message, unlike_stores};
 use super::kernel::{Found, Left, Reached, Seen, analyse};
 use super::map::TileMap;
+use super::words::{kernel_label, pending_message, unlike_stores};
 use super::{AxisSet, codes};
 use crate::{arrays_read, walk};
 use rustc_hash::FxHashMap;
@@ -214,12 +214,12 @@ impl LayoutAnalyzer {
         let said = self.map.stored(tensor).map(|stored| stored.pending).filter(|said| !said.is_empty());
         if let Some(said) = said.filter(|said| *said != parts) {
             let axes: Vec<&str> = said.axes().map(MeshAxis::word).collect();
-            let fault = unlike_stores(of, tensor, at, &func.name);
+            let fault = unlike_stores(of.name(tensor), at, &func.name);
             return Err(fault.note(format!("its layout says `pending({})`", axes.join(", "))));
         }
         let (pending, split) = *entry(&mut self.pending, tensor).get_or_insert((parts, at));
         if pending != parts {
-            return Err(unlike_stores(of, tensor, at, &func.name).label(split, "the other way"));
+            return Err(unlike_stores(of.name(tensor), at, &func.name).label(split, "the other way"));
         }
         // What a task before has loaded was whole on every tile, which is no part of a sum.
         let before = self.loaded.get(tensor.index()).cloned().flatten();
