@@ -20,6 +20,13 @@ const SOFTMAX: &str =
 
 /// What is right, the layouts and the kernels.
 const RIGHT: &[(&str, &str, &[&str])] = &[
+    (
+        "rows of which the number is known in one load only",
+        ALONG,
+        &[
+            "TLOAD(ta, a, {0, 0}); uint32_t rows = desc.i + 16; TLOAD(tb, a, {0, 0}, rows, 16); TMUL(p, ta, tb); TSTORE(h, p, {0, 0});",
+        ],
+    ),
     ("a copy of rows", ALONG, &["TLOAD(ta, a, {0, 0}); TSTORE(out, ta, {0, 0});"]),
     ("a function of columns", COLUMNS, &["TLOAD(ta, a, {0, 0}); TEXP(p, ta); TSTORE(out, p, {0, 0});"]),
     (
@@ -360,4 +367,21 @@ fn what_lies_within_one_tile_may_be_anything() {
         analysed_by(&text, 4, &parts).unwrap_or_else(|fault| panic!("{fault:#?}\n{text}"));
         analysed(&text).expect_err(&text);
     }
+}
+
+#[test]
+fn loops_in_loops_are_followed_in_few_passes() {
+    // In passes that double with each loop, 2 to the power of 40.
+    let depth = 40;
+    let mut body = "TADD(s, s, row);".to_owned();
+    for at in 0..depth {
+        body = format!(
+            "uint32_t n{at} = 0; for (uint32_t i{at} = 0; i{at} < 2; ++i{at}) {{ {body} n{at} = n{at} + 1; }}"
+        );
+    }
+    let kernel = format!(
+        "VecTile<float, 1, 16> s; TASSIGN(s, 0.0f); TLOAD(row, n, {{0, 0}}); {body} TSTORE(out, s, {{0, 0}});"
+    );
+    let found = analysed(&program("PTO_LAYOUT(a, PTO_SHARD(x), PTO_REPLICATE)", &[&kernel]));
+    assert!(found.is_ok(), "{found:?}");
 }

@@ -57,6 +57,11 @@ const WRONG: &[(&str, &str, &[&str])] = &[
         ADDED,
         &["@sum TSTORE(h, p, {0, 0});", "PTO_STORE_SCALAR(h, 0.0f, {0, 0}); TLOAD(p, h, {0, 0}); TSTORE(out, p, {0, 0});"],
     ),
+    (
+        "an inner dimension over two axes",
+        "PTO_LAYOUT(a, PTO_REPLICATE, PTO_SHARD(x)) PTO_LAYOUT(b, PTO_SHARD(y), PTO_REPLICATE) PTO_RELAYOUT(h, PTO_REPLICATE, PTO_REPLICATE)",
+        &["@sum TSTORE(h, p, {0, 0});"],
+    ),
     // Other places of one tensor.
     (
         "two halves of rows",
