@@ -2,10 +2,12 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "places.hpp"
 #include "pto/wsp/backend/npu/generator_code.hpp"
 
 namespace program {
 using namespace pto::wsp::backend::npu;
+using generator::no_word;
 }
 
 #include "program.inc"
