@@ -8,9 +8,9 @@ use std::sync::Arc;
 use wsp_diag::Diagnostics;
 
 pub use wsp_backend::{
-    ArrayForm, Backend, CheckedKernel, CheckedKernels, ContentKey, EmitOptions, Emitted, Expansion,
-    KernelsSource, LaunchTable, MemoryUse, Package, PackagePart, Registry, Selection, TableArray, TableRow,
-    TableTask, Transferred,
+    ArrayForm, Backend, CheckedKernel, CheckedKernels, CheckedLaunch, ContentKey, EmitOptions, Emitted,
+    Expansion, KernelsSource, LaunchTable, Lengths, MemoryUse, Package, PackagePart, Registry, Selection,
+    TableArray, TableRow, TableTask, Transferred,
 };
 pub use wsp_backend::{Prepared as PreparedProgram, Program as CompiledProgram, Run as ProgramRun};
 pub use wsp_core::ptow::interp::Ordered;
@@ -44,6 +44,7 @@ pub mod npu {
 ///
 /// **Unstable**, as [`cpu`].
 pub mod aie {
+    pub use wsp_aie::run::Counts;
     pub use wsp_aie::{AieBackend, DesignArg, DesignFile, DesignRun, Simulation};
 }
 
