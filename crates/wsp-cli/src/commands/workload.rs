@@ -63,6 +63,8 @@ impl Session {
             true => self.read_generator(path, kind, kernels)?,
             false => read_source(path).map_err(|fault| vec![fault])?,
         };
+        // What is told of it has places in the text that was made of it.
+        let name = if kind.is_generator() { format!("{name}, as a workload") } else { name };
         let (module, found) = text::parse(&name, &source, &mut self.sources);
         let Some(module) = module else { return Err(found) };
         self.warn(&found);

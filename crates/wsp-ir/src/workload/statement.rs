@@ -167,7 +167,7 @@ impl WorkloadModule {
 }
 
 /// Visits every statement of a block, outer ones first.
-pub fn each_node<'m>(block: &'m Block, visit: &mut impl FnMut(&'m Node)) {
+pub fn each_node<'m>(block: &'m [Node], visit: &mut impl FnMut(&'m Node)) {
     for node in block {
         visit(node);
         node.kind.bodies().into_iter().for_each(|body| each_node(body, visit));

@@ -248,3 +248,31 @@ fn one_mistake_in_a_pipeline_is_one_error() {
     let (_, found) = text::parse("w.wsp", late, &mut SourceMap::default());
     assert!(!found.iter().any(|found| found.is_error()), "it connects processes behind it: {found:#?}");
 }
+
+/// Names of processes and ends of connections that do not fit have a help that says which are there.
+#[test]
+fn helps_of_processes_say_which_are_there() {
+    let helps = |pipeline: &str| -> Vec<String> {
+        let source = format!("kernel k(s); workload main {{ channel a[2]; pipeline {{ {pipeline} }} }}");
+        let (_, found) = text::parse("w.wsp", &source, &mut SourceMap::default());
+        found.into_iter().flat_map(|found| found.help).collect()
+    };
+    let unknown = helps(
+        "connect p.out to z.inn [2]; process p { send out as s { } } process other { consume inn as s { } }",
+    );
+    assert_eq!(
+        unknown,
+        [
+            "connect processes of this pipeline, which has `p`, `other`",
+            "`connect` gives it to process `z`: name this process there, or call this one `z`",
+        ]
+    );
+    let twice = "give each process a name of its own; the copies of `replicate w in 0..2 process p` are `p_0` and `p_1`";
+    assert_eq!(helps("process p { send a as s { } } process p { consume a as s { } }"), [twice]);
+    assert_eq!(
+        helps(
+            "process p_0 { send a as s { } } replicate w in 0..2 process p { k(w); } process q { consume a as s { } }"
+        ),
+        [twice]
+    );
+}

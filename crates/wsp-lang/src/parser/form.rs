@@ -77,6 +77,21 @@ const FORMS: &[Form] = &[
     form("PTO_LAUNCH", "PTO_LAUNCH(space, { .name = parameter, … });", Place::Body),
 ];
 
+/// What is written for channels and processes, which workloads have.
+const OF_PIPELINES: &[&str] = &[
+    "PTO_CHANNEL",
+    "PTO_CLOSE",
+    "PTO_CONNECT",
+    "PTO_CONSUME",
+    "PTO_PIPELINE",
+    "PTO_PROCESS",
+    "PTO_RECV",
+    "PTO_RECEIVE",
+    "PTO_REPLICATE",
+    "PTO_SEND",
+];
+const PIPELINE_OF_WORKLOAD: &str = "join kernels of this file by channels in a `.wsp` file: `use \"FILE.pto\"; workload main { channel c[2]; pipeline { process load { send c as s { first(…); } } process work { consume c as s { second(…); } } } }`";
+
 /// The form with this name.
 pub(super) fn lookup(name: &str) -> Option<&'static Form> {
     FORMS.iter().find(|form| form.name == name)
@@ -153,11 +168,21 @@ impl Parser<'_> {
         self.at(Tok::Comma) && self.peek(1).kind != Tok::RParen && self.eat(Tok::Comma)
     }
 
+    /// Reports a form that would have processes and channels, which a file of kernels has none of.
+    fn form_of_pipelines(&mut self, word: &str) -> Skip {
+        let message = format!("unknown form `{word}`: a `.pto` file has no processes and channels");
+        let diagnostic = Diagnostic::error(codes::UNKNOWN_FORM, message).at(self.span(), "");
+        self.report(diagnostic.help(PIPELINE_OF_WORKLOAD))
+    }
+
     /// Reports a word that is no form of this place. `here` is what the place is called.
     pub(super) fn unknown_form(&mut self, place: Place, here: &str) -> Skip {
         let Some(word) = self.word() else {
             return self.unexpected(codes::EXPECTED_TOKEN, here);
         };
+        if OF_PIPELINES.contains(&word) {
+            return self.form_of_pipelines(word);
+        }
         let legal = || FORMS.iter().filter(move |form| form.place == place);
         let diagnostic = match lookup(word) {
             Some(form) => {

@@ -36,7 +36,7 @@ impl Known<'_> {
             found.unknown.push((which, why));
             return;
         }
-        let said = |why: &str| Undecided { span: Span::default(), why: why.to_owned() };
+        let said = |why: &str| Undecided { span: Span::default(), why: why.to_owned(), is_long: false };
         // Each search has a half.
         let most = steps.get() / 2;
         let search = |of: (&WorkloadModule, &Bindings), costed: bool| {
@@ -77,6 +77,7 @@ impl PipelineFlow {
         let given_up = || Undecided {
             span: Span::default(),
             why: format!("their search takes more than {steps} steps"),
+            is_long: true,
         };
         let (record, (depths, from)) = match found {
             Err(Missing::Never) => return self.unknown.push((which, never)),
@@ -130,7 +131,7 @@ fn depths(
 fn turns_decide(pipeline: &Node) -> Option<Undecided> {
     let (mut slots, mut found) = (Vec::new(), None);
     let mut note = |span: Span, why: &str| {
-        found.get_or_insert(Undecided { span, why: why.to_owned() });
+        found.get_or_insert(Undecided { span, why: why.to_owned(), is_long: false });
     };
     pipeline.kind.bodies().into_iter().for_each(|body| {
         each_node(body, &mut |node| match &node.kind {

@@ -1,7 +1,7 @@
 //! Pipelines one by one: whether their processes end, and which depths they need.
 
 use super::alone::{Alone, pipeline};
-use super::skeleton::{self, Undecided};
+use super::skeleton;
 use super::{PipelineFlow, Verdict};
 use crate::ParamValue;
 use crate::workload::expand::ChannelCount;
@@ -13,16 +13,15 @@ use wsp_diag::{Diagnostic, Severity, Span};
 use wsp_ir::workload::{Node, WorkloadModule};
 use wsp_ordered::OrderedMap;
 
-/// Looks at whether to go on, each after 1,024 steps (transfers, waits and iterations) at most: of the pipelines as they are.
-/// Each pipeline has its share.
-const LOOKS: u32 = 1 << 11;
-/// Steps of the searches for depths, of which each pipeline has its share, too.
+/// Steps of the searches for depths, of which each pipeline has its share.
 const SEARCHED: u64 = 1 << 25;
 
 /// What is known of a module before a run.
 pub(super) struct Known<'k> {
     pub(super) module: &'k WorkloadModule,
     pub(super) set: &'k [(String, ParamValue)],
+    /// Looks at whether to go on, of which each pipeline has its share.
+    pub(super) looks: u32,
     /// Of the module without tasks.
     pub(super) bindings: &'k Bindings,
     /// The module with values for what has none.
@@ -41,12 +40,26 @@ pub(super) struct Under<'u> {
     counts: Vec<ChannelCount>,
 }
 
+/// The deadlock that is told of: one that may not run is a warning, and comes behind one that does.
+fn worse(
+    before: Option<Box<Diagnostic>>,
+    mut found: Box<Diagnostic>,
+    pipeline: &PipelineFlow,
+) -> Option<Box<Diagnostic>> {
+    let runs = pipeline.runs.is_some_and(|runs| runs > 0);
+    found.severity = if runs { Severity::Error } else { Severity::Warning };
+    match before {
+        Some(before) if !runs || before.is_error() => Some(before),
+        _ => Some(found),
+    }
+}
+
 impl Known<'_> {
     /// Follows pipelines that are decided; none where one meets a fault.
     pub(super) fn follow(&self, reduced: WorkloadModule, found: &mut [PipelineFlow]) -> Option<Verdict> {
         // What tasks cost is known where everything is.
         let whole = bind(self.module, self.set, &OrderedMap::new()).ok();
-        let (left, searched) = (Cell::new(LOOKS), Cell::new(SEARCHED));
+        let (left, searched) = (Cell::new(self.looks), Cell::new(SEARCHED));
         let written = Alone::new(reduced.clone());
         let (mut reduced, mut tasks) = (written, Alone::new(skeleton::without_regions(self.module)));
         let mut deadlock: Option<Box<Diagnostic>> = None;
@@ -64,7 +77,7 @@ impl Known<'_> {
             }
             let module = reduced.with(pipeline.workload, first);
             let budget = own.get();
-            let Probe { counts, end } = probe(module, self.bindings, &own);
+            let Probe { counts, end } = probe(module, self.bindings, &own, true);
             left.set(left.get() - (budget - own.get()));
             let node = self::pipeline(self.module, pipeline.workload, first)?;
             let bound = whole.as_ref().map(|bindings| (tasks.with(pipeline.workload, first), bindings));
@@ -73,20 +86,19 @@ impl Known<'_> {
             self.count(pipeline, first, &under);
             match end {
                 End::Ended => {}
-                End::Deadlock(mut diagnostic) => {
-                    // One that may not run is a warning.
-                    let runs = pipeline.runs.is_some_and(|runs| runs > 0);
-                    diagnostic.severity = if runs { Severity::Error } else { Severity::Warning };
-                    if deadlock.as_ref().is_none_or(|of| runs && !of.is_error()) {
-                        deadlock = Some(diagnostic);
-                    }
-                }
+                End::Deadlock(found) => deadlock = worse(deadlock, found, pipeline),
                 // Of a fault the expansion tells, which comes to it in its turn.
                 End::Fault => return None,
-                End::Slot | End::Long => {
-                    let why = format!("it takes more than {} steps", u64::from(budget) * 1024);
+                End::Slot => return None,
+                End::Long(longest) => {
                     pipeline.ends = None;
-                    pipeline.undecided = Some(Undecided { span: Span::default(), why });
+                    let Some(found) = self.unbalanced(pipeline, first, &under) else {
+                        let steps = u64::from(budget) * 1024;
+                        pipeline.undecided = Some(self.too_long(steps, longest.as_ref()));
+                        continue;
+                    };
+                    pipeline.ends = Some(false);
+                    deadlock = worse(deadlock, found, pipeline);
                     continue;
                 }
             }

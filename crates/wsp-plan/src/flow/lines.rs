@@ -10,11 +10,11 @@ impl Flow {
     /// A line for each pipeline and each channel, and for depths that are not known, with the lines of the text that `line` tells.
     pub fn lines(&self, module: &WorkloadModule, line: impl Fn(Span) -> u32) -> Vec<String> {
         let mut lines = Vec::new();
-        let undecided = |found: &Undecided| match found.span == Span::default() {
-            true => format!(": undecided, a run tells: {}", found.why),
-            false => {
-                let line = line(found.span);
-                format!(": undecided here, a run tells: line {line} needs a value, and {}", found.why)
+        let undecided = |found: &Undecided| match (found.span == Span::default(), found.is_long) {
+            (true, _) => format!(": undecided, a run tells: {}", found.why),
+            (false, is_long) => {
+                let what = if is_long { ":" } else { " needs a value, and" };
+                format!(": undecided here, a run tells: line {}{what} {}", line(found.span), found.why)
             }
         };
         for pipeline in &self.pipelines {

@@ -11,6 +11,7 @@ mod depths;
 mod follow;
 mod least;
 mod lines;
+mod long;
 mod rate;
 mod replay;
 mod skeleton;
@@ -23,7 +24,7 @@ pub use skeleton::Undecided;
 use wsp_core::{ChannelId, WorkloadId};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::verify::CHANNEL;
-use wsp_ir::workload::{Block, IntExpr, NodeKind, Process, WorkloadModule, each_node};
+use wsp_ir::workload::{IntExpr, Node, NodeKind, Process, WorkloadModule, each_node};
 use wsp_ordered::OrderedMap;
 
 /// What is known of the pipelines of a module.
@@ -107,6 +108,14 @@ pub enum Verdict {
 /// What is known of the pipelines of a verified module with these values; none where there are no pipelines, or other values than depths are at
 /// fault.
 pub fn flow(module: &WorkloadModule, set: &[(String, ParamValue)]) -> Option<Flow> {
+    flow_within(module, set, FOLLOWED)
+}
+
+/// Looks at whether to go on, one for each 1,024 steps (transfers, waits and iterations), for which the pipelines of a module are followed.
+pub const FOLLOWED: u32 = 1 << 14;
+
+/// As [`flow`], with at most so many looks at pipelines as they are, of which each has its share.
+pub fn flow_within(module: &WorkloadModule, set: &[(String, ParamValue)], looks: u32) -> Option<Flow> {
     let entry = module.entry?;
     if !skeleton::pipelined(module)[entry.index()] {
         return None;
@@ -128,7 +137,7 @@ pub fn flow(module: &WorkloadModule, set: &[(String, ParamValue)]) -> Option<Flo
         }
     };
     let counting = skeleton::unreduced(module, &skeleton.module);
-    let known = Known { module, set, bindings: &bindings, counting: &counting, open: &skeleton.open };
+    let known = Known { module, set, looks, bindings: &bindings, counting: &counting, open: &skeleton.open };
     found.verdict = known.follow(skeleton.module, &mut found.pipelines)?;
     Some(found)
 }
@@ -214,7 +223,7 @@ fn channels(module: &WorkloadModule, processes: &[Process]) -> Vec<ChannelFlow> 
 }
 
 /// Whether a process sends to a channel or closes it, or consumes from it.
-pub(crate) fn uses(block: &Block, channel: ChannelId, sends: bool) -> bool {
+pub(crate) fn uses(block: &[Node], channel: ChannelId, sends: bool) -> bool {
     let mut found = false;
     each_node(block, &mut |node| {
         found |= match &node.kind {

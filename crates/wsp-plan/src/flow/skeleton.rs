@@ -2,11 +2,12 @@
 
 use super::alone;
 use crate::ParamValue;
+use crate::workload::written;
 use wsp_core::{ChannelId, ParamId, SlotId, TableId, VarId};
 use wsp_diag::Span;
 use wsp_ir::workload::{
     ArgValue, Arm, AxisKind, Block, IntExpr, IntExprKind, Iteration, Node, NodeKind, ParamSource, Process,
-    WorkloadModule,
+    Slot, WorkloadModule,
 };
 use wsp_ordered::OrderedSet;
 
@@ -17,6 +18,8 @@ pub struct Undecided {
     pub span: Span,
     /// What it depends on, such as "`n` has no value".
     pub why: String,
+    /// Whether it is that following the statement takes too many steps.
+    pub is_long: bool,
 }
 
 /// A module without tasks. What has no value and decides nothing is given one.
@@ -126,7 +129,7 @@ impl Costs {
             _ => {}
         });
         let mut note = |span: Span, why: String| {
-            self.unknown.get_or_insert(Undecided { span, why });
+            self.unknown.get_or_insert(Undecided { span, why, is_long: false });
         };
         wsp_ir::workload::each_node(block, &mut |node| {
             let by_slot = |arg: &IntExpr| named_in(arg, &slots);
@@ -195,12 +198,14 @@ pub(super) fn pipelined(module: &WorkloadModule) -> Vec<bool> {
 struct Unset {
     params: Vec<bool>,
     tables: Vec<bool>,
+    /// Those that tasks write; another has its first value for ever.
+    slots: Vec<bool>,
 }
 
 impl Unset {
     fn of(module: &WorkloadModule, set: &[(String, ParamValue)]) -> Unset {
         let tables = module.tables.iter().map(|table| table.values.is_none()).collect();
-        let mut unset = Unset { params: vec![false; module.params.len()], tables };
+        let mut unset = Unset { params: vec![false; module.params.len()], tables, slots: Vec::new() };
         for (at, param) in module.params.iter().enumerate() {
             unset.params[at] = match &param.source {
                 ParamSource::Set(_) if set.iter().any(|(name, _)| *name == param.name) => false,
@@ -210,6 +215,11 @@ impl Unset {
                 ParamSource::Derived(value) => unset.first(value).is_some(),
             };
         }
+        let written = written(&mut module.clone());
+        let is_open = |slot: &Slot| {
+            written.contains(&module.tensors[slot.tensor.index()].name) || unset.first(&slot.init).is_some()
+        };
+        unset.slots = module.slots.iter().map(is_open).collect();
         unset
     }
 
@@ -222,7 +232,7 @@ impl Unset {
                 IntExprKind::Table(id, _) | IntExprKind::TableLen(id) if self.tables[id.index()] => {
                     Some(Missing::Table(*id))
                 }
-                IntExprKind::Slot(id) => Some(Missing::Slot(*id)),
+                IntExprKind::Slot(id) if self.slots[id.index()] => Some(Missing::Slot(*id)),
                 _ => None,
             };
             missing = missing.or(found);
@@ -256,7 +266,11 @@ impl Unset {
             }
         }
         module.tensors.iter_mut().for_each(|tensor| tensor.dims.fill(1.into()));
-        module.slots.iter_mut().for_each(|slot| slot.init = 0.into());
+        for (slot, unset) in module.slots.iter_mut().zip(&self.slots) {
+            if *unset {
+                slot.init = 0.into();
+            }
+        }
     }
 }
 
@@ -446,7 +460,7 @@ impl Reducer<'_> {
                 format!("tasks compute `{}`", self.module.tensors[tensor.index()].name)
             }
         };
-        self.undecided = Some(Undecided { span, why });
+        self.undecided = Some(Undecided { span, why, is_long: false });
     }
 }
 

@@ -91,7 +91,7 @@ impl Lowered {
         (word, ordinal): (u32, u64),
         indices: &[i64],
     ) -> Diagnostic {
-        fault::located(diagnostic, self.loops(word).zip(indices.iter().copied()), ordinal)
+        fault::located(diagnostic, self.loops(word).zip(indices.iter().copied()), Some(ordinal))
     }
 
     /// The names of the loops around a word, outermost first.
@@ -118,11 +118,13 @@ impl Lowered {
                 let channel = found.channels.get(usize::from(number))?;
                 let open = want.sends() || channel.closed().is_none();
                 let of = pipeline.channels.get(usize::from(number))?;
-                let other = of.ends[usize::from(want.sends())];
+                let sending = channel.is_sending();
+                // The slots of a send under way are freed behind it.
+                let other = of.ends[if sending { 0 } else { usize::from(want.sends()) }];
                 let other = other.and_then(|process| pipeline.processes.get(process)).map(|name| &**name);
                 let (held, depth) = (channel.held(), channel.depth());
                 let (channel, sends, closes) = (&of.declared, of.sends, of.closes);
-                open.then_some((Full { channel, held, depth, other, sends, closes }, span))
+                open.then_some((Full { channel, held, depth, other, sending, sends, closes }, span))
             });
             let (channels, spans): (Vec<_>, Vec<_>) = channels.unzip();
             deadlock.waiting.push(Waiting {

@@ -3,7 +3,8 @@
 use super::Bindings;
 use super::bind::AxisRange;
 use super::eval::{Given, eval};
-use wsp_core::{AxisId, VarId, WorkloadId};
+use crate::flow::uses;
+use wsp_core::{AxisId, ChannelId, VarId, WorkloadId};
 use wsp_diag::Span;
 use wsp_ir::workload::{
     AxisKind, Block, IntExpr, IntExprKind, Iteration, Node, NodeKind, Workload, WorkloadModule, each_node,
@@ -20,7 +21,7 @@ const MAX_DEPTH: u32 = 512;
 /// depends on slots or on slots of channels, when walking would take long, and when elaboration would meet a fault that
 /// decides the number. Processes of a pipeline are taken to end.
 pub fn count(module: &WorkloadModule, bindings: &Bindings) -> Option<u64> {
-    Counter { module, bindings, of: None, visits: 0, depth: 0 }.entry()
+    Counter { module, bindings, of: What::Tasks, visits: 0, depth: 0 }.entry()
 }
 
 /// How often a pipeline of a workload runs in a verified module; none also where one of the statements around it stands at one of the places of `open`.
@@ -31,8 +32,19 @@ pub(crate) fn runs(
     open: &[Span],
 ) -> Option<u64> {
     let reaching = reaching(&mut module.workloads.iter().map(|workload| &workload.body), workload);
-    let of = Some(Runs { pipeline, reaching: &reaching, open });
+    let of = What::Runs(Runs { pipeline, reaching: &reaching, open });
     Counter { module, bindings, of, visits: 0, depth: 0 }.entry()
+}
+
+/// How many tokens the pipelines of a verified module send to a channel, or consume from it, where all their channels are of one workload: in all runs
+/// whose processes end.
+pub(crate) fn tokens(
+    module: &WorkloadModule,
+    bindings: &Bindings,
+    channel: ChannelId,
+    sends: bool,
+) -> Option<u64> {
+    Counter { module, bindings, of: What::Tokens(channel, sends), visits: 0, depth: 0 }.entry()
 }
 
 /// Of the statements of each workload, earlier ones first, whether they reach a workload, itself included.
@@ -50,7 +62,16 @@ pub(crate) fn reaching(bodies: &mut dyn Iterator<Item = &Block>, to: WorkloadId)
     reaching
 }
 
-/// What is counted instead of tasks: runs of a pipeline.
+/// What is counted.
+#[derive(Clone, Copy)]
+enum What<'m> {
+    Tasks,
+    Runs(Runs<'m>),
+    /// Tokens that are sent to a channel (true) or consumed from it.
+    Tokens(ChannelId, bool),
+}
+
+/// Runs of a pipeline.
 #[derive(Clone, Copy)]
 struct Runs<'m> {
     pipeline: &'m Node,
@@ -74,7 +95,7 @@ impl Runs<'_> {
 struct Counter<'m> {
     module: &'m WorkloadModule,
     bindings: &'m Bindings,
-    of: Option<Runs<'m>>,
+    of: What<'m>,
     visits: u64,
     depth: u32,
 }
@@ -106,12 +127,18 @@ impl<'m> Counter<'m> {
     }
 
     fn node(&mut self, node: &Node, vars: &mut [i64]) -> Option<u64> {
-        if let Some(of) = &self.of {
-            match &node.kind {
-                _ if !of.are_in(node) => return Some(0),
-                NodeKind::Pipeline { .. } => return Some(1),
-                _ if of.open.contains(&node.span) => return None,
-                _ => {}
+        match (&self.of, &node.kind) {
+            (What::Tasks, _) => {}
+            (What::Runs(of), _) if !of.are_in(node) => return Some(0),
+            (What::Runs(_), NodeKind::Pipeline { .. }) => return Some(1),
+            (What::Runs(of), _) if of.open.contains(&node.span) => return None,
+            (What::Runs(_), _) => {}
+            (What::Tokens(..), NodeKind::Task(_)) => return Some(0),
+            (What::Tokens(channel, sends), kind) => {
+                let is_call = matches!(kind, NodeKind::Call { .. });
+                if !is_call && !uses(std::slice::from_ref(node), *channel, *sends) {
+                    return Some(0);
+                }
             }
         }
         match &node.kind {
@@ -155,9 +182,9 @@ impl<'m> Counter<'m> {
                 Some(total)
             }
             // Which slot it is depends on the turns of processes.
-            NodeKind::Send { var, body, .. } => self.transfer(*var, body, vars),
+            NodeKind::Send { channel, var, body } => self.transfer((*channel, true), *var, body, vars),
             NodeKind::Consume { arms, all } => match arms.as_slice() {
-                [arm] if !*all => self.transfer(arm.var, &arm.body, vars),
+                [arm] if !*all => self.transfer((arm.channel, false), arm.var, &arm.body, vars),
                 // How often each is taken depends on the turns of processes.
                 _ => None,
             },
@@ -169,9 +196,17 @@ impl<'m> Counter<'m> {
         }
     }
 
-    /// The tasks of a send or a consume.
-    fn transfer(&mut self, slot: VarId, body: &Block, vars: &mut [i64]) -> Option<u64> {
-        if self.depends(body, &[slot]) { None } else { self.block(body, vars) }
+    /// What is counted of a send or a consume.
+    fn transfer(
+        &mut self,
+        end: (ChannelId, bool),
+        slot: VarId,
+        body: &Block,
+        vars: &mut [i64],
+    ) -> Option<u64> {
+        let own = matches!(self.of, What::Tokens(channel, sends) if (channel, sends) == end);
+        let inside = if self.depends(body, &[slot]) { None } else { self.block(body, vars) };
+        inside?.checked_add(u64::from(own))
     }
 
     /// All iterations of a loop: the first times their number where they are alike, else one by one.

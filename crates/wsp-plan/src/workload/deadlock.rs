@@ -1,5 +1,6 @@
 //! Pipelines that cannot go on, and channels that are closed, as the user sees them.
 
+use super::eval::count;
 use super::{codes, fault};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::{Channel, StatementKind};
@@ -56,11 +57,61 @@ pub(crate) struct Full<'n> {
     /// Slots that are taken.
     pub(crate) held: u64,
     pub(crate) depth: u64,
+    /// Whether all of them are those of a send under way, and of sends after it.
+    pub(crate) sending: bool,
     /// The process at its other end.
     pub(crate) other: Option<&'n str>,
     /// Whether a process sends to it, and whether one closes it, perhaps.
     pub(crate) sends: bool,
     pub(crate) closes: bool,
+}
+
+/// A channel of a pipeline whose processes cannot end, as its counts say.
+#[derive(Debug)]
+pub(crate) struct Unbalanced<'n> {
+    /// Where the pipeline stands.
+    pub(crate) span: Span,
+    pub(crate) channel: &'n Channel,
+    /// The process that sends and the one that consumes, and where.
+    pub(crate) ends: [Option<(&'n str, Span)>; 2],
+    /// Tokens that are sent and consumed in so many runs of the pipeline.
+    pub(crate) counts: [u64; 2],
+    pub(crate) runs: u64,
+    pub(crate) depth: u32,
+}
+
+/// That more is consumed than is sent, or more is sent than is consumed and the channel holds.
+pub(crate) fn unbalanced(found: &Unbalanced<'_>) -> Diagnostic {
+    let Unbalanced { channel, ends, counts: [sent, consumed], runs, depth, .. } = found;
+    let name = channel.shown();
+    let is_short = consumed > sent;
+    let why = match is_short {
+        true => format!("{consumed} tokens are consumed from `{name}`, and {sent} sent"),
+        false => {
+            format!("{sent} tokens are sent to `{name}`, which holds {depth}, and {consumed} are consumed")
+        }
+    };
+    let message = format!("no process of the pipeline can go on: {why}");
+    let mut diagnostic = Diagnostic::error(codes::DEADLOCK, message).at(found.span, "");
+    for ((process, span), (does, times)) in ends
+        .iter()
+        .zip([("sends to", sent), ("consumes from", consumed)])
+        .filter_map(|(end, of)| Some(((*end)?, of)))
+    {
+        let name = channel.written(does == "sends to");
+        diagnostic = diagnostic.label(span, format!("`{process}` {does} `{name}` {}", count(*times, "time")));
+    }
+    if *runs != 1 {
+        diagnostic = diagnostic.note(format!("in {} of the pipeline", count(*runs, "run")));
+    }
+    let waits = ends[usize::from(is_short)].map_or("a process", |(process, _)| process);
+    let what = if is_short { "another token" } else { "a free slot" };
+    diagnostic.note(format!("in the end `{waits}` waits for {what} that does not come")).help(
+        match is_short {
+            true => "send as often as is consumed",
+            false => "consume as often as is sent",
+        },
+    )
 }
 
 /// Who waits for what in a pipeline.
@@ -93,7 +144,8 @@ pub(crate) fn diagnostic(deadlock: &Deadlock<'_>) -> Diagnostic {
             true => "",
             false => ", which has ended",
         };
-        diagnostic = diagnostic.note(format!("{text} `{to}`{end}"));
+        let whom = if is_circle && rest.is_empty() { "itself".to_owned() } else { format!("`{to}`") };
+        diagnostic = diagnostic.note(format!("{text} {whom}{end}"));
     }
     diagnostic.help(help(deadlock, &chain, is_circle))
 }
@@ -149,6 +201,12 @@ fn help<'n>(deadlock: &Deadlock<'n>, chain: &[&Waiting<'n>], is_circle: bool) ->
     fn full<'d, 'n>(waiting: &'d Waiting<'n>) -> Option<&'d Full<'n>> {
         waiting.channels.first().filter(|_| waiting.want.sends())
     }
+    if let ([waiting], true) = (chain, is_circle)
+        && let Some(own) = waiting.channels.iter().find(|channel| channel.other == Some(waiting.process))
+        && (own.sending || waiting.want == Want::Token)
+    {
+        return of_itself(waiting.want, own);
+    }
     let least = chain.iter().copied().filter_map(full).min_by_key(|channel| channel.depth);
     let deepest = if is_circle { least } else { chain.last().copied().and_then(full) };
     if let Some(Full { channel, depth, .. }) = deepest {
@@ -177,6 +235,23 @@ fn help<'n>(deadlock: &Deadlock<'n>, chain: &[&Waiting<'n>], is_circle: bool) ->
         }
         None => "send as many tokens as are consumed, and let one process send before it consumes".to_owned(),
     }
+}
+
+/// What lets a process go on that waits for a send of its own.
+fn of_itself(want: Want, Full { channel, depth, sending, .. }: &Full<'_>) -> String {
+    let name = channel.written(true);
+    let deeper = match (want, depth) {
+        (Want::Slot, depth) => format!("declare `{name}` deeper than {}, or ", depth.max(&1)),
+        // What a process sends to itself stays in the channel until it consumes.
+        (_, 0) => format!("declare `{name}` deeper than 0, and "),
+        _ => String::new(),
+    };
+    let before = match (want, sending) {
+        (Want::Slot, _) => format!("end the block of `send {name}` before the next one begins"),
+        (_, true) => format!("end the block of `send {name}` before the `consume` begins"),
+        (_, false) => format!("send to `{name}` as often as is consumed, and before it"),
+    };
+    deeper + &before
 }
 
 /// What is done at `at` with a channel that was closed at `by`.

@@ -98,13 +98,16 @@ pub(crate) fn no_place(none: &NoPlace, span: Span) -> Diagnostic {
 pub(crate) fn located<'n>(
     diagnostic: Diagnostic,
     loops: impl Iterator<Item = (&'n str, i64)>,
-    ordinal: u64,
+    ordinal: Option<u64>,
 ) -> Diagnostic {
     let diagnostic = match indices(loops) {
         Some(indices) => diagnostic.note(format!("at {indices}")),
         None => diagnostic,
     };
-    diagnostic.note(format!("after {}", count(ordinal, "task")))
+    match ordinal {
+        Some(ordinal) => diagnostic.note(format!("after {}", count(ordinal, "task"))),
+        None => diagnostic.note("how many tasks come before it was not counted"),
+    }
 }
 
 /// `i = 1, j = 2`, for loops and their indices; none without loops.

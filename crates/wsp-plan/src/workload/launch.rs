@@ -29,5 +29,5 @@ pub fn bind(
 /// Whether what may never end does stop, at its end or at a fault that a run tells of, whatever tasks compute.
 fn stops(module: &WorkloadModule, bindings: &Bindings) -> bool {
     let looks = Cell::new(MOST_LOOKS);
-    !matches!(probe(module, bindings, &looks).end, End::Slot | End::Long)
+    !matches!(probe(module, bindings, &looks, false).end, End::Slot | End::Long(_))
 }

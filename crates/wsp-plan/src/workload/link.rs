@@ -60,7 +60,7 @@ fn negative_cost(kernel: &Kernel) -> Option<Diagnostic> {
 }
 
 /// Names of the tensors that some task of a workload with declared kernels may write.
-pub(super) fn written(module: &mut WorkloadModule) -> OrderedSet<String> {
+pub(crate) fn written(module: &mut WorkloadModule) -> OrderedSet<String> {
     let WorkloadModule { workloads, kernels, tensors, .. } = module;
     let mut names = OrderedSet::new();
     for workload in workloads {

@@ -24,13 +24,14 @@ mod tensor_set;
 
 pub use bind::{Bindings, set_defaults};
 pub use count::count;
-pub(crate) use count::{reaching, runs};
+pub(crate) use count::{reaching, runs, tokens};
 pub use eval::constant;
 pub use expand::{
     ChannelUse, Dispatched, ExpandError, ExpandStats, Placement, SpanOfTask, TaskRecord, TaskSink, channels,
     expand,
 };
 pub use launch::bind;
+pub(crate) use link::written;
 pub use link::{Functions, Named, modes, named};
 pub use plan::{WorkloadLibrary, WorkloadPlan};
 pub use schedule::{LoweredSchedule, ScheduleLine, check_schedule, lower_schedule};

@@ -6,7 +6,7 @@ use crate::workload_support::{bound, expanded, module};
 use wsp_diag::{Code, Severity};
 use wsp_ir::workload::text::print_expr;
 use wsp_plan::ParamValue;
-use wsp_plan::flow::{Flow, Verdict, flow};
+use wsp_plan::flow::{Flow, Verdict, flow, flow_within};
 use wsp_plan::workload::ExpandError;
 
 fn flow_of(source: &str, set: &[(&str, i64)]) -> Flow {
@@ -76,7 +76,7 @@ fn a_deadlock_is_that_of_a_run_and_least_depths_mend_it() {
 
 #[test]
 fn what_decides_and_is_not_known_is_named() {
-    let undecided = |source: &str| match flow_of(source, &[]).verdict {
+    let undecided = |source: &str| match flow_within(&module(source), &[], 64).expect("a pipeline").verdict {
         Verdict::Undecided(undecided) => {
             (source[undecided.span.start as usize..undecided.span.end as usize].to_owned(), undecided.why)
         }
@@ -109,7 +109,87 @@ fn what_decides_and_is_not_known_is_named() {
             .replace("channel a[2];", "channel a[2]; channel b[1];")
             .replace("consume b as t { } send b as t { }", "send b as t { } consume b as t { }")
             .replace("consume a as s", "consume all a as s");
-    assert_eq!(undecided(&long).1, "it takes more than 2097152 steps");
+    let (construct, why) = undecided(&long);
+    assert_eq!(construct, "i");
+    let of = "following its processes takes more than 65536 steps, after which `i` has 9999";
+    assert!(why.starts_with(of) && why.ends_with(" iterations left; a loop of fewer is followed"), "{why}");
+    let (_, why) = undecided(
+        &long.replace("0..1000000000", "1..m").replace("kernel", "param n = 5000000; let m = 2 * n; kernel"),
+    );
+    assert!(why.ends_with(" iterations left; `--set n=1000` follows fewer"), "{why}");
+}
+
+/// A slot that tasks do not write has its first value for ever.
+#[test]
+fn a_slot_that_no_task_writes_is_known() {
+    let source = "slot go = GO; kernel k(); workload main { channel a[1]; pipeline {
+        process p { if go { send a as s { k(); } } } process q { consume a as s { k(); } } } }";
+    let (one, none) = (source.replace("GO", "1"), source.replace("GO", "0"));
+    let found = flow_of(&one, &[]);
+    assert!(matches!(found.verdict, Verdict::Ends), "{:?}", found.verdict);
+    assert_eq!(least(&found), Some(vec![0]));
+    let Verdict::Deadlock(found) = flow_of(&none, &[]).verdict else { panic!("nothing is sent") };
+    assert_eq!(found.notes.last().unwrap(), "how many tasks come before it was not counted");
+    let of_param = none.replace("slot go = 0", "param n; slot go = n");
+    assert!(matches!(flow_of(&of_param, &[]).verdict, Verdict::Undecided(_)));
+}
+
+/// Where the counts of a channel are known, they are enough: no pipeline is too long for them.
+#[test]
+fn a_channel_whose_counts_do_not_fit_is_a_deadlock_without_following_it() {
+    let of = |sends: &str, consumes: &str, more: &str| {
+        let source = format!(
+            "param n = 1000000000; kernel k(); workload main {{ channel a[2]; {more} pipeline {{
+            process p {{ parallel for i in 0..{sends} {{ send a as s {{ k(); }} }} CLOSE }}
+            process q {{ parallel for i in 0..{consumes} {{ consume a as s {{ }} }} }} }} }}"
+        );
+        let close = if more.is_empty() { "" } else { "close a;" };
+        let source = source.replace(more, "").replace("CLOSE", close);
+        let module = module(&source);
+        flow_within(&module, &[], 4).expect("a pipeline").verdict
+    };
+    let Verdict::Deadlock(found) = of("n", "n + 1", "") else { panic!("a token is missing") };
+    let start =
+        "no process of the pipeline can go on: 1000000001 tokens are consumed from `a`, and 1000000000 sent";
+    assert_eq!((found.code, found.severity, found.message.as_str()), (Code(820), Severity::Error, start));
+    assert_eq!(found.labels[1].text, "`q` consumes from `a` 1000000001 times");
+    assert_eq!(found.help, ["send as often as is consumed"]);
+    let Verdict::Deadlock(found) = of("n + 3", "n", "") else { panic!("a slot is missing") };
+    assert!(
+        found
+            .message
+            .ends_with("1000000003 tokens are sent to `a`, which holds 2, and 1000000000 are consumed")
+    );
+    assert!(matches!(of("n + 2", "n", ""), Verdict::Undecided(_)), "the channel holds what is left");
+    assert!(matches!(of("n", "n", ""), Verdict::Undecided(_)));
+    assert!(matches!(of("n", "n + 1", "closed"), Verdict::Undecided(_)), "the last consume is another fault");
+}
+
+/// A process that waits for a `send` of its own is told so, with a help that lets it go on.
+#[test]
+fn a_process_that_waits_for_itself_is_told_so() {
+    let of = |depth: u32, p: &str| {
+        let source =
+            format!("kernel k(); workload main {{ channel a[{depth}]; pipeline {{ process p {{ {p} }} }} }}");
+        flow_of(&source, &[]).verdict
+    };
+    let told = |depth: u32, p: &str| {
+        let Verdict::Deadlock(found) = of(depth, p) else { panic!("{depth} {p}") };
+        assert!(found.notes.contains(&"`p` waits for itself".to_owned()), "{:?}", found.notes);
+        found.help[0].clone()
+    };
+    let (sends, takes) = ("send a as s { send a as u { } }", "consume a as s { } consume a as s { }");
+    let before = "end the block of `send a` before the next one begins";
+    assert_eq!(told(1, &format!("{sends} {takes}")), format!("declare `a` deeper than 1, or {before}"));
+    assert!(matches!(of(2, &format!("{sends} {takes}")), Verdict::Ends));
+    let consume = "end the block of `send a` before the `consume` begins";
+    let inside = "send a as s { consume a as u { } }";
+    assert_eq!(told(1, inside), consume);
+    assert_eq!(told(0, inside), format!("declare `a` deeper than 0, and {consume}"));
+    assert!(matches!(of(1, "send a as s { } consume a as u { }"), Verdict::Ends));
+    let source = "kernel k(); workload main { channel a[1]; pipeline { process p { send a as s { send a as u { } } } process q { consume a as s { } consume a as s { } } } }";
+    let Verdict::Deadlock(found) = flow_of(source, &[]).verdict else { panic!("one slot") };
+    assert!(found.notes.contains(&"`p` waits for itself".to_owned()), "{:?}", found.notes);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Networks whose processes take all tokens until a channel is closed, against a simulator of them.
 
 use crate::workload_support::random::Rng;
-use wsp_plan::flow::{Verdict, flow};
+use wsp_plan::flow::{Verdict, flow_within};
 
 /// What a process does.
 #[derive(Clone)]
@@ -252,7 +252,7 @@ fn said(source: &str) -> Option<Result<Goes, String>> {
     if let Err(found) = wsp_plan::workload::bind(&module, &[], &Default::default()) {
         return never(&found);
     }
-    match flow(&module, &[]).map(|found| found.verdict) {
+    match flow_within(&module, &[], 1 << 8).map(|found| found.verdict) {
         // The expansion tells of the fault.
         None => Some(Ok(Goes::Closed)),
         Some(Verdict::Ends) => Some(Ok(Goes::Ends)),

@@ -2,10 +2,10 @@
 
 use crate::workload_support::module;
 use wsp_plan::ParamValue;
-use wsp_plan::flow::{Flow, Verdict, flow};
+use wsp_plan::flow::{Flow, Verdict, flow, flow_within};
 
 fn flow_of(source: &str) -> Flow {
-    flow(&module(source), &[]).expect("a pipeline")
+    flow_within(&module(source), &[], 1 << 11).expect("a pipeline")
 }
 
 /// `at least` and `throughput from`.

@@ -10,6 +10,7 @@ use wsp_ir::workload::verify::COST;
 use wsp_ir::workload::{Param, ParamSource, SchedulePolicy, WorkloadModule};
 use wsp_kernel::{Engine, Mode};
 use wsp_ordered::OrderedMap;
+use wsp_plan::flow::FOLLOWED;
 use wsp_plan::workload::{
     ExpandError, TaskRecord, TaskSink, WorkloadPlan, bind, check_schedule, count, expand, lower_schedule,
 };
@@ -129,15 +130,12 @@ fn expand_defaults(module: &WorkloadModule) -> Result<Vec<Diagnostic>, Vec<Diagn
     if found.iter().any(Diagnostic::is_error) {
         return Ok(found);
     }
-    let mut sink = Looking { left: limits::MAX_DESCRIPTORS, polls: Cell::new(MOST_POLLS) };
+    let mut sink = Looking { left: limits::MAX_DESCRIPTORS, polls: Cell::new(FOLLOWED) };
     match expand(module, &bindings, &schedule, &mut sink) {
         Err(ExpandError::Fault(fault)) => Err(vec![*fault]),
         Ok(_) | Err(ExpandError::Cancelled | ExpandError::Sink(Enough)) => Ok(found),
     }
 }
-
-/// How often an expansion asks whether to go on before it has been looked at long enough.
-const MOST_POLLS: u32 = 1 << 14;
 
 /// The first tasks were looked at, or a task decides what comes next.
 struct Enough;

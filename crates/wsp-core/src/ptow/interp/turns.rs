@@ -44,6 +44,11 @@ impl Channel {
         self.depth
     }
 
+    /// Whether all slots that are taken are those of a send under way, and of sends after it.
+    pub fn is_sending(&self) -> bool {
+        self.sending > 0 && self.freed == self.sent
+    }
+
     /// Slots that are taken.
     pub fn held(&self) -> u64 {
         self.begun.wrapping_sub(self.freed)

@@ -110,7 +110,8 @@ impl<'t> Parser<'t> {
             let parsed = match self.tok() {
                 Tok::RBrace => {
                     self.bump();
-                    self.unused_ends(&ends);
+                    self.unused_ends(&ends, &processes);
+                    self.scope.connected.clear();
                     return Ok(NodeKind::Pipeline { processes });
                 }
                 Tok::Eof => return Err(self.unclosed_block(open)),
@@ -218,6 +219,7 @@ impl<'t> Parser<'t> {
                     Diagnostic::error(codes::COPIES, message).at(span, "").label(first.span, "the first");
                 self.report(diagnostic.help("give each channel an end of its own"));
             }
+            self.scope.connected.push((process, name));
             ends.push(End { process, name, channel, sends, span, used: false });
         }
         self.semicolon("the connection")
@@ -235,11 +237,19 @@ impl<'t> Parser<'t> {
     }
 
     /// Reports ends of processes that there are not behind their connection.
-    fn unused_ends(&mut self, ends: &[End<'t>]) {
+    fn unused_ends(&mut self, ends: &[End<'t>], processes: &[Process]) {
         for end in ends.iter().filter(|end| !end.used) {
             let message = format!("no process `{}` stands behind the connection", shorten(end.process));
             let diagnostic = Diagnostic::error(codes::COPIES, message).at(end.span, "");
-            self.report(diagnostic.help("connect processes of this pipeline, before they are written"));
+            let names = processes.iter().map(|process| process.name.as_str());
+            let help = match did_you_mean(end.process, names.clone()) {
+                Some(meant) => format!("did you mean `{meant}`?"),
+                None => {
+                    let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+                    format!("connect processes of this pipeline, which has {}", names.join(", "))
+                }
+            };
+            self.report(diagnostic.help(help));
         }
     }
 
@@ -460,6 +470,13 @@ impl<'t> Parser<'t> {
         let diagnostic = Diagnostic::error(codes::UNDECLARED_CHANNEL, message).at(span, "");
         if self.sink.is_full() {
             return Err(self.report(diagnostic));
+        }
+        if let Some((process, _)) = self.scope.connected.iter().find(|(_, end)| *end == name) {
+            let help = format!(
+                "`connect` gives it to process `{0}`: name this process there, or call this one `{0}`",
+                shorten(process)
+            );
+            return Err(self.report(diagnostic.help(help)));
         }
         let help =
             match did_you_mean(name, self.scope.channels.keys().chain(self.scope.arrays.keys()).copied()) {

@@ -38,6 +38,8 @@ pub(super) struct VisibleNames<'t> {
     pub(super) arrays: OrderedMap<&'t str, (ChannelId, u32)>,
     /// Ends of the current process that a connection names: whether it sends by them.
     pub(super) ends: OrderedMap<&'t str, bool>,
+    /// Processes and their ends that connections of the current pipeline name.
+    pub(super) connected: Vec<(&'t str, &'t str)>,
     /// Values of the variables of copies that are read, outermost first; the variables have the ids of [`VisibleNames::copied`].
     copies: Vec<i64>,
     /// How many copies are made of what is read.

@@ -7,6 +7,11 @@ use crate::workload::{Arm, Process, Workload};
 use wsp_core::{ChannelId, WorkloadId};
 use wsp_diag::{Diagnostic, Span};
 
+/// What names of processes and channels are.
+const PROCESS_NAMES: &str =
+    "give each process a name of its own; the copies of `replicate w in 0..2 process p` are `p_0` and `p_1`";
+const CHANNEL_NAMES: &str = "give each channel a name of its own; those of `channel c[2][1]` are `c_0` and `c_1`, that of `connect p.out to q.in` is `p_out`";
+
 /// What a process does with a channel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum End {
@@ -131,7 +136,10 @@ impl Channels {
 impl<'m> Checker<'m> {
     /// Checks the declarations of channels.
     pub(super) fn channels(&mut self, workload: &'m Workload) {
-        self.distinct(workload.channels.iter().map(|channel| (&*channel.name, channel.span)));
+        self.distinct_or(
+            workload.channels.iter().map(|channel| (&*channel.name, channel.span)),
+            Some(CHANNEL_NAMES),
+        );
         for channel in &workload.channels {
             self.expr(&channel.depth, &Place::Size("the depth of a channel"));
             if let Some(depth) = channel.depth.as_const().filter(|depth| *depth < 0) {
@@ -151,7 +159,7 @@ impl<'m> Checker<'m> {
                 .help("give the outer pipeline a process for each of the inner one");
             self.push(diagnostic);
         }
-        self.distinct(processes.iter().map(|process| (&*process.name, process.span)));
+        self.distinct_or(processes.iter().map(|process| (&*process.name, process.span)), Some(PROCESS_NAMES));
         body.channels.pipelines += 1;
         let pipeline = body.channels.pipelines;
         let ordered = body.channels.ordered.take();

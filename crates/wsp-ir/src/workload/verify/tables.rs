@@ -66,13 +66,25 @@ impl<'m> Checker<'m> {
 
     /// Requires names that are names, and different.
     pub(super) fn distinct<'n>(&mut self, names: impl Iterator<Item = (&'n str, Span)>) {
+        self.distinct_or(names, None);
+    }
+
+    /// The same, with what helps where one is there twice.
+    pub(super) fn distinct_or<'n>(
+        &mut self,
+        names: impl Iterator<Item = (&'n str, Span)>,
+        help: Option<&str>,
+    ) {
         let mut first: OrderedMap<&str, Span> = OrderedMap::new();
         for (name, span) in names {
             self.name(name, span);
             if let Some(earlier) = first.get(name) {
                 let diagnostic = error(rule::NAME, span, format!("`{name}` is declared twice"))
                     .label(*earlier, "first declared here");
-                self.push(diagnostic);
+                self.push(match help {
+                    Some(help) => diagnostic.help(help),
+                    None => diagnostic,
+                });
             } else {
                 first.insert(name, span);
             }

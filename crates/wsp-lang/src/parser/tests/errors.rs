@@ -269,6 +269,24 @@ fn a_brace_too_many_is_reported_once() {
 }
 
 #[test]
+fn channels_are_those_of_a_workload_that_uses_the_file() {
+    check_errors(
+        "PTO_CHANNEL(c, 2)\nPTO_GRAPH(G) {\n PTO_STAGE(a, S)\n PTO_SEND(a, c)\n PTO_PROCESS(p)\n}\nPTO_PIPELINE(P) { }",
+        expect![[r#"
+        1:1 WSP0020 unknown form `PTO_CHANNEL`: a `.pto` file has no processes and channels ()
+        4:2 WSP0020 unknown form `PTO_SEND`: a `.pto` file has no processes and channels ()
+        5:2 WSP0020 unknown form `PTO_PROCESS`: a `.pto` file has no processes and channels ()
+        7:1 WSP0020 unknown form `PTO_PIPELINE`: a `.pto` file has no processes and channels ()
+        kept: graph:G/1+0
+    "#]],
+    );
+    let text = "PTO_CHANNEL(c, 2)";
+    let mut sources = SourceMap::default();
+    let (_, found) = parse(sources.add("t.pto", text), text);
+    assert!(found.iter().next().is_some_and(|found| found.help[0].contains("`use \"FILE.pto\";")));
+}
+
+#[test]
 fn unknown_and_misplaced_forms_say_what_was_meant() {
     check_errors(
         "PTO_SPACE(S) {\n PTO_AXSI(x, 0, n)\n PTO_AXIS(y, 0, n)\n PTO_ORDER(x, PTO_PARALLEL)\n foo\n}",

@@ -47,11 +47,21 @@ pub(super) struct Deadlock {
 pub(super) struct Waiting {
     pub(super) process: u32,
     pub(super) want: Want,
-    /// The transfers of which it waits for one, and how many slots of the channel of each are taken.
-    pub(super) transfers: Vec<(u32, u64)>,
+    /// The transfers of which it waits for one.
+    pub(super) transfers: Vec<Awaited>,
     /// Ids and indices of the loops around it, from the pipeline on.
     pub(super) loops: Vec<u32>,
     pub(super) indices: Vec<i64>,
+}
+
+/// A transfer that cannot be.
+#[derive(Debug)]
+pub(super) struct Awaited {
+    pub(super) id: u32,
+    /// How many slots of its channel are taken.
+    pub(super) held: u64,
+    /// Whether all of them are those of a send under way, and of sends after it.
+    pub(super) sending: bool,
 }
 
 impl From<eval::Fault> for Fault {
@@ -65,8 +75,8 @@ pub(super) struct Context<'c> {
     /// Ids and indices of the loops around it, outermost first.
     pub(super) loops: &'c [u32],
     pub(super) indices: &'c [i64],
-    /// Tasks generated before.
-    pub(super) ordinal: u64,
+    /// Tasks generated before; none where tasks were left out.
+    pub(super) ordinal: Option<u64>,
 }
 
 /// The diagnostic of a fault, with the indices of the loops around it.
@@ -108,13 +118,16 @@ fn deadlocked<'c>(program: &'c CompiledModule<'_>, found: &'c Deadlock) -> deadl
     let name = |process: u32| program.processes[process as usize].name;
     let waiting = |waiting: &'c Waiting| {
         let transfer = |id: u32| &program.transfers[id as usize];
-        let of = |(id, held): &(u32, u64)| {
+        let of = |Awaited { id, held, sending }: &Awaited| {
             let channel = &program.channels[transfer(*id).channel as usize];
-            let other = channel.ends[usize::from(waiting.want.sends())].map(name);
+            // The slots of a send under way are freed behind it.
+            let by = if *sending { 0 } else { usize::from(waiting.want.sends()) };
+            let other = channel.ends[by].map(name);
             let (sends, closes) = (channel.sends, channel.closes);
             deadlock::Full {
                 channel: channel.declared,
                 held: *held,
+                sending: *sending,
                 depth: channel.depth,
                 other,
                 sends,
@@ -124,7 +137,7 @@ fn deadlocked<'c>(program: &'c CompiledModule<'_>, found: &'c Deadlock) -> deadl
         deadlock::Waiting {
             process: name(waiting.process),
             want: waiting.want,
-            span: waiting.transfers.first().map_or(Span::default(), |(id, _)| transfer(*id).span),
+            span: waiting.transfers.first().map_or(Span::default(), |of| transfer(of.id).span),
             channels: waiting.transfers.iter().map(of).collect(),
             loops: loops(program, &waiting.loops, &waiting.indices).collect(),
         }

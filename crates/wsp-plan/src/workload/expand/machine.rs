@@ -3,14 +3,14 @@
 use super::super::eval::{Halt, NotClosed, eval};
 use super::affine::REGISTER_BOUND;
 use super::faults::{self, Fault};
-use super::program::{CompiledModule, Op, Site, SiteArg, Upper, set_bounds};
+use super::program::{CompiledModule, Loop, Op, Site, SiteArg, Upper, set_bounds};
 use super::scope::{Live, OfSchedule, Quiet, bounds, is_inside};
 use super::sink::{Refused, Sink};
 use super::turns::Turns;
 use super::{ExpandError, ExpandStats, Placement, TaskRecord};
 use std::ops::Range;
 use wsp_core::{Region, limits};
-use wsp_diag::Diagnostic;
+use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::IntExpr;
 
 /// Iterations and calls between two looks at the sink's wish to stop.
@@ -105,7 +105,9 @@ impl<'p, 'm> Machine<'p, 'm> {
             Ok(()) => Ok(ExpandStats { tasks: self.ordinal, ..self.stats }),
             Err(Stop::Sink(error)) => Err(ExpandError::Sink(error)),
             Err(Stop::Cancelled) => Err(ExpandError::Cancelled),
-            Err(Stop::Fault(fault)) => Err(ExpandError::Fault(Box::new(self.diagnostic(&fault)))),
+            Err(Stop::Fault(fault)) => {
+                Err(ExpandError::Fault(Box::new(self.diagnostic(&fault, Some(self.ordinal)))))
+            }
         }
     }
 
@@ -119,11 +121,21 @@ impl<'p, 'm> Machine<'p, 'm> {
         self.steps(sink)
     }
 
-    /// What a fault is to the user.
-    pub(super) fn diagnostic(&self, fault: &Fault) -> Diagnostic {
+    /// What a fault is to the user, behind so many tasks.
+    pub(super) fn diagnostic(&self, fault: &Fault, ordinal: Option<u64>) -> Diagnostic {
         let (loops, indices) = (&self.path[..], &self.indices[..]);
-        let context = faults::Context { loops, indices, ordinal: self.ordinal };
+        let context = faults::Context { loops, indices, ordinal };
         faults::diagnostic(self.program, fault, &context)
+    }
+
+    /// The loop under way that has most iterations before it: where it stands, its variable and how many they are.
+    pub(super) fn longest(&self) -> Option<(Span, &'m str, u64)> {
+        let suspended = self.turns.processes.iter().filter(|process| !process.ended);
+        let under_way = self.path.iter().chain(suspended.flat_map(|process| &process.path));
+        let longest = under_way.max_by_key(|id| self.loops[**id as usize].remaining)?;
+        let Loop { workload, var, span, .. } = &self.program.loops[*longest as usize];
+        let name = &self.program.module.workloads[workload.index()].vars[var.index()].name;
+        Some((*span, name, self.loops[*longest as usize].remaining))
     }
 
     /// What depends on nothing but the entry workload's formal arguments, of which it has none.

@@ -8,7 +8,7 @@
 //! that has not ended, none ever goes on.
 
 use super::super::deadlock::Want;
-use super::faults::{Deadlock, Fault, Waiting};
+use super::faults::{Awaited, Deadlock, Fault, Waiting};
 use super::machine::{Machine, Stop};
 use super::observer::Step;
 use super::program::Op;
@@ -245,7 +245,11 @@ impl Machine<'_, '_> {
             };
             let tokens = |id: &u32| &turns.channels[program.transfers[*id as usize].channel as usize];
             let open = transfers.filter(|id| tokens(id).closed.is_none());
-            let transfers = open.map(|id| (id, tokens(&id).held())).collect();
+            let awaited = |id: u32| {
+                let of = tokens(&id);
+                Awaited { id, held: of.held(), sending: of.sending > 0 && of.freed == of.sent }
+            };
+            let transfers = open.map(awaited).collect();
             let (loops, indices) = (take(&mut state.path), take(&mut state.indices));
             found.waiting.push(Waiting { process, transfers, want, loops, indices });
         }

@@ -8,7 +8,7 @@ use super::sink::Behind;
 use super::{ChannelCount, TaskRecord, TaskSink, compile};
 use std::cell::Cell;
 use wsp_core::SlotId;
-use wsp_diag::Diagnostic;
+use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::WorkloadModule;
 
 /// What was found.
@@ -28,33 +28,49 @@ pub(crate) enum End {
     Fault,
     /// It asked for the value of a slot.
     Slot,
-    /// It took more looks than were allowed.
-    Long,
+    /// It took more looks than were allowed; the loop under way that has most iterations before it.
+    Long(Option<Longest>),
 }
 
-/// Runs the processes of a module's pipelines, with at most so many looks at whether to go on: one for each 1,024 transfers and
-/// iterations.
-pub(crate) fn probe(module: &WorkloadModule, bindings: &Bindings, looks: &Cell<u32>) -> Probe {
+/// A loop under way.
+pub(crate) struct Longest {
+    /// Where it stands.
+    pub(crate) span: Span,
+    /// The name of its variable.
+    pub(crate) var: String,
+    /// Iterations after this one.
+    pub(crate) remaining: u64,
+}
+
+/// Runs the processes of a module's pipelines; of slots, `known` says whether all have their first values for
+/// ever. There are at most so many looks at whether to go on: one for each 1,024 transfers and iterations.
+pub(crate) fn probe(module: &WorkloadModule, bindings: &Bindings, looks: &Cell<u32>, known: bool) -> Probe {
     let Some(entry) = module.entry else { return Probe { counts: Vec::new(), end: End::Ended } };
     let schedule = LoweredSchedule::default();
     let program = compile::compile(module, bindings, &schedule, entry);
     let mut machine = Machine::new(&program);
-    let mut sink = Looks { looks };
+    let mut sink = Looks { looks, slots: known.then_some(bindings) };
     let end = match Behind::driven(&mut sink, |sink| machine.go(sink)) {
         Ok(()) => End::Ended,
         Err(Stop::Sink(_)) => End::Slot,
-        Err(Stop::Cancelled) => End::Long,
+        Err(Stop::Cancelled) => End::Long(machine.longest().map(|(span, var, remaining)| Longest {
+            span,
+            var: var.to_owned(),
+            remaining,
+        })),
         Err(Stop::Fault(fault)) => match &fault {
-            Fault::Deadlock(_) => End::Deadlock(Box::new(machine.diagnostic(&fault))),
+            Fault::Deadlock(_) => End::Deadlock(Box::new(machine.diagnostic(&fault, None))),
             _ => End::Fault,
         },
     };
     Probe { counts: std::mem::take(&mut machine.turns.counts), end }
 }
 
-/// Takes no tasks and no slots.
+/// Takes no tasks.
 pub(super) struct Looks<'l> {
     pub(super) looks: &'l Cell<u32>,
+    /// What has the values of slots, where these are known.
+    pub(super) slots: Option<&'l Bindings>,
 }
 
 impl TaskSink for Looks<'_> {
@@ -64,8 +80,8 @@ impl TaskSink for Looks<'_> {
         Ok(())
     }
 
-    fn slot(&mut self, _: SlotId) -> Result<i64, ()> {
-        Err(())
+    fn slot(&mut self, slot: SlotId) -> Result<i64, ()> {
+        self.slots.map(|of| of.slot(slot)).ok_or(())
     }
 
     fn cancelled(&self) -> bool {

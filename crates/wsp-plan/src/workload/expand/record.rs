@@ -66,8 +66,9 @@ pub(crate) fn record(
     let mut recorder = Recorder { record, cost: &cost, first: 0, current: 0 };
     let mut machine = Machine::new(&program);
     machine.turns.observer = Some(&mut recorder);
+    let slots = (!costed).then_some(bindings);
     let costed = costed.then_some((module, bindings));
-    let mut sink = Costs { costed, looks: Looks { looks }, cost: &cost };
+    let mut sink = Costs { costed, looks: Looks { looks, slots }, cost: &cost };
     Behind::driven(&mut sink, |sink| machine.go(sink)).ok()?;
     Some(recorder.counted())
 }
@@ -155,8 +156,8 @@ impl TaskSink for Costs<'_> {
         Ok(())
     }
 
-    fn slot(&mut self, _: SlotId) -> Result<i64, ()> {
-        Err(())
+    fn slot(&mut self, slot: SlotId) -> Result<i64, ()> {
+        self.looks.slot(slot)
     }
 
     fn cancelled(&self) -> bool {
