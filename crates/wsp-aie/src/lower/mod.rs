@@ -4,7 +4,7 @@
 //! 2. `assign`: cores for tasks: one for each process of a pipeline, or as many as groups of tasks without data between them can be dealt to.
 //! 3. `flow`: boxes that pass between cores and the host become objects of fifos, all others buffers.
 //! 4. `program`: what a core runs, in all launches that a design is for; `lines`: as loops, with numbers that the host writes; `emit`: as operations.
-//! 5. `host`: fifos at the host, by way of memory tiles where shim tiles have too few channels, and the sequence of transfers.
+//! 5. `host`: fifos at the host, by way of memory tiles where shim tiles have too few channels, and transfers. `sequence`: what starts them and waits for them.
 //! 6. `array`: tiles and ways of streams. `range`: sequences of several lengths as one that takes the length.
 
 mod array;
@@ -17,6 +17,7 @@ mod order;
 mod processes;
 mod program;
 mod range;
+mod sequence;
 mod share;
 mod trace;
 mod values;
@@ -300,7 +301,7 @@ impl<'a> Draft<'a> {
             let words = program.words(at).zip(0..);
             body.extend(words.map(|(value, index)| host::parameter(&words_of(name), index, value)));
         }
-        body.extend(host::sequence(trace, flows, (&self.ends, &fed))?);
+        body.extend(sequence::sequence(trace, flows, (&self.ends, &fed))?);
         let args = values.iter().map(|(_, value)| *value).collect();
         let name = suffix("sequence");
         design.sequences.push(Sequence { name: name.clone(), args, body, span: Default::default() });
