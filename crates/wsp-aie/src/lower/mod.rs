@@ -355,7 +355,12 @@ impl<'a> Draft<'a> {
         for (tensor, [read, written]) in used {
             let of = &trace.tensors[tensor];
             let ty = object(&[of.dims.iter().product()], of.dtype);
-            let name = suffix(&format!("array_{}", word(&of.name)));
+            // The name of the program, where it is not that of another value of the design.
+            let name = suffix(&word(&of.name));
+            let is_taken = design.module.values.iter().any(|value| value.name == name)
+                || self.listing.is_some_and(|listing| word(&listing.range.name) == name)
+                || name.strip_prefix('v').is_some_and(|rest| rest.bytes().all(|c| c.is_ascii_digit()));
+            let name = if is_taken { format!("array_{name}") } else { name };
             values.insert(tensor, design.module.value(name, ty));
             arrays.push(HostArray {
                 name: of.name.clone(),
