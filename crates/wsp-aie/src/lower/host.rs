@@ -79,8 +79,20 @@ fn groups(flows: &Flows, streams: &[usize], into: bool, most: usize) -> Vec<Vec<
 pub(super) struct Transfer {
     pub(super) base: u64,
     pub(super) dims: Vec<(u64, u64)>,
-    /// The first task that needs it.
+    /// The first task that needs it, or anything behind it in its fifo.
+    pub(super) first: usize,
+    /// The first task before which all that it waits for is done.
+    pub(super) last: usize,
+    /// Elements of its fifo before it.
+    before: u64,
+}
+
+/// A box of a fifo at the host.
+struct Boxed<'a> {
+    tensor: usize,
+    piece: &'a Piece,
     first: usize,
+    last: usize,
 }
 
 /// Offsets as runs with equal distances, of runs, and so on.
@@ -192,32 +204,66 @@ fn legal(base: u64, dims: &[(u64, u64)], bytes: u64, out: &mut Vec<(u64, Vec<(u6
     }
 }
 
-/// The transfers of a fifo, in order, with the tensor of each.
-fn transfers(trace: &Trace, flows: &Flows, end: &HostEnd) -> Vec<(usize, Transfer)> {
-    let streams: Vec<&Stream> = end.streams.iter().map(|at| &flows.streams[*at]).collect();
-    let count = streams[0].boxes.len();
-    let boxes: Vec<(usize, &Piece, usize)> = (0..count)
-        .flat_map(|at| streams.iter().map(move |of| (of.tensor_of(at), &of.boxes[at], of.first[at])))
-        .collect();
-    let mut out = Vec::new();
-    for boxes in boxes.chunk_by(|a, b| a.0 == b.0) {
-        let number = boxes[0].0;
+/// The boxes of a fifo, in order: of a fifo by way of a memory tile those of its streams in turn.
+fn boxes<'a>(flows: &'a Flows, end: &HostEnd) -> Vec<Boxed<'a>> {
+    // Of each stream, for each box, the task before which its producer or its consumers are done with the host.
+    let lasts = |stream: usize| {
+        let mut lasts = vec![0; flows.streams[stream].boxes.len()];
+        for of in flows.uses.iter().flatten().filter(|of| of.stream == stream) {
+            for (last, (begin, end)) in lasts.iter_mut().zip(&of.spans) {
+                *last = (*last).max(if of.produces { end + 1 } else { *begin });
+            }
+        }
+        lasts
+    };
+    let streams: Vec<(&Stream, Vec<usize>)> =
+        end.streams.iter().map(|at| (&flows.streams[*at], lasts(*at))).collect();
+    let of = |(stream, lasts): &(&'a Stream, Vec<usize>), at: usize| Boxed {
+        tensor: stream.tensor_of(at),
+        piece: &stream.boxes[at],
+        first: stream.first[at],
+        last: lasts[at],
+    };
+    let count = streams[0].0.boxes.len();
+    let mut boxes: Vec<Boxed<'a>> =
+        (0..count).flat_map(|at| streams.iter().map(move |stream| of(stream, at))).collect();
+    // A box has to be on its way before what stands behind it can be.
+    let mut first = usize::MAX;
+    for of in boxes.iter_mut().rev() {
+        first = first.min(of.first);
+        of.first = first;
+    }
+    boxes
+}
+
+/// The transfers of a fifo, in order, with the tensor of each; none has boxes of two windows of so many tasks.
+fn transfers(trace: &Trace, flows: &Flows, end: &HostEnd, window: usize) -> Vec<(usize, Transfer)> {
+    let boxes = boxes(flows, end);
+    let each = boxes[0].piece.elements();
+    let (mut out, mut before) = (Vec::new(), 0);
+    let is_with = |a: &Boxed<'_>, b: &Boxed<'_>| a.tensor == b.tensor && a.first / window == b.first / window;
+    for part in boxes.chunk_by(is_with) {
+        let number = part[0].tensor;
         let tensor = &trace.tensors[number];
         let mut strides = vec![1; tensor.dims.len()];
         for at in (1..strides.len()).rev() {
             strides[at - 1] = strides[at] * tensor.dims[at];
         }
         let offset = |lo: &[u64]| lo.iter().zip(&strides).map(|(lo, stride)| lo * stride).sum();
-        let items: Vec<(u64, usize)> =
-            boxes.iter().map(|(_, piece, first)| (offset(&piece.lo), *first)).collect();
-        let inner: Vec<(u64, u64)> = boxes[0].1.len.iter().copied().zip(strides.iter().copied()).collect();
+        let items: Vec<(u64, usize)> = part.iter().map(|of| (offset(&of.piece.lo), of.first)).collect();
+        let inner: Vec<(u64, u64)> = part[0].piece.len.iter().copied().zip(strides.iter().copied()).collect();
         for run in runs(&items) {
             let loops = run.loops.iter().map(|(rounds, apart)| (*rounds, apart.unsigned_abs()));
             let dims = merged(&loops.chain(inner.iter().copied()).collect::<Vec<_>>());
             let mut found = Vec::new();
             legal(run.base, &dims, tensor.dtype.size() as u64, &mut found);
-            let first = run.first;
-            out.extend(found.into_iter().map(|(base, dims)| (number, Transfer { base, dims, first })));
+            for (base, dims) in found {
+                let after = before + dims.iter().map(|(size, _)| size).product::<u64>();
+                let inside = (before / each) as usize..after.div_ceil(each) as usize;
+                let last = boxes[inside].iter().map(|of| of.last).max().unwrap_or(0);
+                out.push((number, Transfer { base, dims, first: run.first, last, before }));
+                before = after;
+            }
         }
     }
     out
@@ -243,9 +289,19 @@ pub(super) fn ordered(
     flows: &Flows,
     ends: &[HostEnd],
 ) -> Result<Vec<(usize, usize, Transfer)>, Diagnostic> {
-    let mut all: Vec<(usize, bool, usize, (usize, Transfer))> = Vec::new();
+    in_windows(trace, flows, ends, usize::MAX)
+}
+
+/// The same, where no transfer has boxes of two windows of so many tasks.
+pub(super) fn in_windows(
+    trace: &Trace,
+    flows: &Flows,
+    ends: &[HostEnd],
+    window: usize,
+) -> Result<Vec<(usize, usize, Transfer)>, Diagnostic> {
+    let mut all: Vec<(usize, usize, Transfer)> = Vec::new();
     for (at, end) in ends.iter().enumerate() {
-        let transfers = transfers(trace, flows, end);
+        let transfers = transfers(trace, flows, end, window);
         if transfers.len() + all.len() > TRANSFERS {
             let tensor = flows.streams[end.streams[0]].tensor;
             return Err(refused(format!(
@@ -254,41 +310,22 @@ pub(super) fn ordered(
             ))
             .help("read and write them at equal distances"));
         }
-        all.extend(transfers.into_iter().map(|transfer| (transfer.1.first, !end.into, at, transfer)));
+        all.extend(transfers.into_iter().map(|(tensor, transfer)| (at, tensor, transfer)));
     }
-    all.sort_by_key(|(first, is_input, at, _)| (*first, *is_input, *at));
-    Ok(all.into_iter().map(|(_, _, at, (tensor, transfer))| (at, tensor, transfer)).collect())
-}
-
-/// The operations of a sequence.
-///
-/// # Errors
-/// There are too many transfers.
-pub(crate) fn sequence(
-    trace: &Trace,
-    flows: &Flows,
-    (ends, fed): (&[HostEnd], &[Fed<'_>]),
-) -> Result<Vec<Op>, Diagnostic> {
-    let all = ordered(trace, flows, ends)?;
-    let mut ops: Vec<Op> = Vec::new();
-    let most = TileKind::Shim.model().descriptors as i64;
-    // By shim tile: descriptors in use, each with its fifo and the operation that has it.
-    let mut used: OrderedMap<u32, Vec<(i64, usize, usize)>> = OrderedMap::new();
-    for (at, tensor, transfer) in all {
-        let open = used.entry(fed[at].shim).or_default();
-        if open.len() as i64 == most {
-            let (_, of, op) = open.remove(0);
-            ops[op].set("issue_token", Attr::Bool(true));
-            ops.push(wait(fed[of].name));
+    all.sort_by_key(|(at, _, transfer)| (transfer.first, !ends[*at].into, *at));
+    // Cores take boxes in the order of the fifo, and could not tell one from another.
+    let mut sent = vec![0; ends.len()];
+    for (at, tensor, transfer) in &all {
+        if transfer.before != sent[*at] {
+            let name = &trace.tensors[*tensor].name;
+            return Err(refused(format!(
+                "a transfer of `{name}` would start with element {} of its fifo, where element {} is next",
+                transfer.before, sent[*at]
+            )));
         }
-        let id = (0..most).find(|id| open.iter().all(|(used, ..)| used != id)).unwrap_or(0);
-        open.push((id, at, ops.len()));
-        ops.push(memcpy(&transfer, (&fed[at], fed[at].arrays[&tensor]), id));
+        sent[*at] += transfer.dims.iter().map(|(size, _)| size).product::<u64>();
     }
-    for (_, of, _) in used.iter().flat_map(|(_, open)| open).filter(|(_, of, _)| fed[*of].end.into) {
-        ops.push(wait(fed[*of].name));
-    }
-    Ok(ops)
+    Ok(all)
 }
 
 /// A word that a core reads.

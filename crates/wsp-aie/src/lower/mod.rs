@@ -4,7 +4,7 @@
 //! 2. `assign`: cores for tasks: one for each process of a pipeline, or as many as groups of tasks without data between them can be dealt to.
 //! 3. `flow`: boxes that pass between cores and the host become objects of fifos, all others buffers.
 //! 4. `program`: what a core runs, in all launches that a design is for; `lines`: as loops, with numbers that the host writes; `emit`: as operations.
-//! 5. `host`: fifos at the host, by way of memory tiles where shim tiles have too few channels, and the sequence of transfers.
+//! 5. `host`: fifos at the host, by way of memory tiles where shim tiles have too few channels, and transfers. `sequence`: what starts them and waits for them.
 //! 6. `array`: tiles and ways of streams. `range`: sequences of several lengths as one that takes the length.
 
 mod array;
@@ -17,6 +17,7 @@ mod order;
 mod processes;
 mod program;
 mod range;
+mod sequence;
 mod share;
 mod trace;
 mod values;
@@ -300,7 +301,7 @@ impl<'a> Draft<'a> {
             let words = program.words(at).zip(0..);
             body.extend(words.map(|(value, index)| host::parameter(&words_of(name), index, value)));
         }
-        body.extend(host::sequence(trace, flows, (&self.ends, &fed))?);
+        body.extend(sequence::sequence(trace, flows, (&self.ends, &fed))?);
         let args = values.iter().map(|(_, value)| *value).collect();
         let name = suffix("sequence");
         design.sequences.push(Sequence { name: name.clone(), args, body, span: Default::default() });
@@ -354,7 +355,12 @@ impl<'a> Draft<'a> {
         for (tensor, [read, written]) in used {
             let of = &trace.tensors[tensor];
             let ty = object(&[of.dims.iter().product()], of.dtype);
-            let name = suffix(&format!("array_{}", word(&of.name)));
+            // The name of the program, where it is not that of another value of the design.
+            let name = suffix(&word(&of.name));
+            let is_taken = design.module.values.iter().any(|value| value.name == name)
+                || self.listing.is_some_and(|listing| word(&listing.range.name) == name)
+                || name.strip_prefix('v').is_some_and(|rest| rest.bytes().all(|c| c.is_ascii_digit()));
+            let name = if is_taken { format!("array_{name}") } else { name };
             values.insert(tensor, design.module.value(name, ty));
             arrays.push(HostArray {
                 name: of.name.clone(),

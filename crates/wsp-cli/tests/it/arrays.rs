@@ -222,19 +222,20 @@ fn an_emitted_design_is_given_back_and_run() {
     printed(&["emit", file, "--target", "xdna2", "--set", "n=4096", "-o", &to]);
     let design = format!("{to}/design.mlir");
     let out = printed(&["check", &design]);
-    assert!(out.contains("design.mlir: ok") && out.contains("@sequence(array_x: memref<4096xf32>"), "{out}");
-    let given = format!("array_x={}", at("x.npy"));
+    assert!(out.contains("design.mlir: ok") && out.contains("@sequence(x: memref<4096xf32>"), "{out}");
+    let given = format!("x={}", at("x.npy"));
     let run_it = |given: &str| run(&["run", &design, "--input", given, "--outputs", &at("of_design.npz")]);
     let (code, out, err) = run_it(&given);
-    assert!(code == 0 && out.contains("@sequence ran: ") && out.contains("array_y f32[4096]"), "{out}{err}");
+    assert!(code == 0 && out.contains("@sequence ran: ") && out.contains("y f32[4096]"), "{out}{err}");
     let input = format!("x={}", at("x.npy"));
     printed(&["run", file, "--input", &input, "--outputs", &at("of_program.npz")]);
-    let [own, other] = [("of_design.npz", "array_y"), ("of_program.npz", "y")]
+    let other_name = format!("z={}", at("x.npy"));
+    let [own, other] = [("of_design.npz", "y"), ("of_program.npz", "y")]
         .map(|(file, entry)| elements(&folder.path(file), entry, 4096));
     assert_eq!(own, other);
     for (args, said) in [
-        (vec!["run", &design], "array `array_x` of the sequence is not given"),
-        (vec!["run", &design, "--input", &input], "no sequence of the design has an argument `x`"),
+        (vec!["run", &design], "array `x` of the sequence is not given"),
+        (vec!["run", &design, "--input", &other_name], "no sequence of the design has an argument `z`"),
         (
             vec!["run", &design, "--input", &given, "--set", "n=3"],
             "no sequence of the design has an argument `n`",
@@ -255,7 +256,7 @@ fn an_emitted_design_is_given_back_and_run() {
     }
     npy(&folder.path("x.npy"), &[1.0; 64]);
     let (code, _, err) = run_it(&given);
-    assert!(code == 1 && err.contains("`array_x` has 64 elements of f32"), "{err}");
+    assert!(code == 1 && err.contains("`x` has 64 elements of f32"), "{err}");
 }
 
 /// What is wrong is shown where it stands in the file.

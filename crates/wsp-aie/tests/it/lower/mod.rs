@@ -6,6 +6,7 @@ mod mutations;
 mod placements;
 mod refused;
 mod stored;
+mod transfers;
 
 use std::sync::Arc;
 use wsp_aie::{AieBackend, Simulation};

@@ -90,7 +90,7 @@ fn outcome(text: &str, arrays: &[(&str, &Array)]) -> Outcome {
     let given = |value: &wsp_aie::mlir::Value, from: usize| {
         let name = &design.module.values[value.0 as usize].name;
         let bytes = design.module.ty(*value).bytes().unwrap_or(0) as usize;
-        let array = arrays.iter().find(|(of, _)| *name == format!("array_{of}"));
+        let array = arrays.iter().find(|(of, _)| name == of);
         let of = |(_, array): &(&str, &Array)| [&array.bytes()[from..], &array.bytes()[..from]].concat();
         Arg::Array(array.map_or_else(|| vec![0; bytes], of))
     };

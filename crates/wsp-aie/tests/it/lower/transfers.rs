@@ -1,0 +1,139 @@
+//! Orders in which tasks take boxes, each beside a plain run: loops in any order and direction, several inputs, fifos that memory tiles distribute and join.
+
+use super::{Simulated, args, array, numbers, plan, run};
+use crate::randomised::{Numbers, cases};
+use wsp_aie::Simulation as _;
+use wsp_backend::{RunError, RunOptions};
+use wsp_memory::Array;
+
+/// Kernels of one to three inputs.
+fn kernels(inputs: usize, (rows, cols): (u64, u64), (narrow, sum): (bool, bool)) -> String {
+    let names = &["x", "s", "w"][..inputs];
+    let is_narrow = |name: &str| narrow && name == "s";
+    let wide = |name: &str| if is_narrow(name) { "1" } else { "wide" };
+    let shapes: Vec<String> =
+        names.iter().map(|name| format!("PTO_SHAPE({name}, rows, {})", wide(name))).collect();
+    let column = "{PTO_ROWS(desc.i), 0}";
+    let mut body = String::new();
+    for (at, name) in names.iter().enumerate() {
+        let (of, place) = if is_narrow(name) { (1, column) } else { (cols, "{desc.i, desc.j}") };
+        body += &format!("VecTile<float, {rows}, {of}> v{at};\nTLOAD(v{at}, {name}, {place});\n");
+        match at {
+            0 => {}
+            _ if is_narrow(name) => body += &format!("TROWEXPANDMUL(v0, v0, v{at});\n"),
+            _ => body += &format!("TADD(v0, v0, v{at});\n"),
+        }
+    }
+    body += &match sum {
+        true => format!("VecTile<float, {rows}, 1> o;\nTROWSUM(o, v0);\nTSTORE(y, o, {column});\n"),
+        false => "TSTORE(y, v0, {desc.i, desc.j});\n".to_owned(),
+    };
+    format!(
+        "{}\nPTO_SHAPE(y, rows, {})\nstruct D {{ uint32_t i, j; }};
+        PTO_KERNEL_IMPL(k) {{\nauto desc = PTO_GET_DESCRIPTOR<D>();\n{body}}}",
+        shapes.join("\n"),
+        if sum { "1" } else { "wide" }
+    )
+}
+
+/// Whether an array computes what a plain run does.
+fn is_plain(workload: &str, kernels: &str, arrays: &[(&str, &Array)]) {
+    let plan = plan(workload, kernels, "xdna2");
+    let plain = Simulated.compile(&plan).unwrap_or_else(|found| panic!("{found}"));
+    let wanted = plain.execute(args(arrays, &[]), RunOptions::default()).expect("it runs");
+    let found =
+        run(&plan, args(arrays, &[])).unwrap_or_else(|fault| panic!("{fault:?}\n{workload}{kernels}"));
+    let (found, wanted) = (numbers(&found.outputs["y"]), numbers(&wanted.outputs["y"]));
+    for (at, (found, wanted)) in found.iter().zip(&wanted).enumerate() {
+        assert!((found - wanted).abs() < 1e-4, "element {at}: {found}, {wanted}\n{workload}{kernels}");
+    }
+}
+
+#[test]
+fn transfers_of_a_distributed_fifo_stay_in_its_order() {
+    let text =
+        "use \"k.pto\"; workload main { parallel for i in 0..32, j in 0..2 { k(i = 31 - i, j = 4 * j); } }";
+    let kernels = kernels(1, (1, 4), (false, true)).replace("wide", "8");
+    is_plain(text, &kernels, &[("x", &array(&[32, 8], 1))]);
+}
+
+#[test]
+fn where_descriptors_are_short_the_host_waits_for_what_needs_nothing_later() {
+    let (x, w) = (array(&[64, 64], 1), array(&[64, 64], 2));
+    let (narrow, wide) = (array(&[64, 1], 3), array(&[64, 64], 3));
+    let text = |loops: &str, workers: u32| {
+        format!(
+            "use \"k.pto\"; workload main {{ {loops} {{ k(i = 8 * i, j = 16 * j); }} }}
+            schedule {{ workers({workers}); }}"
+        )
+    };
+    for (s, is_narrow) in [(&narrow, true), (&wide, false)] {
+        let kernels = kernels(3, (8, 16), (is_narrow, false)).replace("wide", "64");
+        let arrays = [("x", &x), ("s", s), ("w", &w)];
+        is_plain(&text("for i in 0..8, j in 0..4", 8), &kernels, &arrays);
+        is_plain(&text("parallel for i in 0..2, j in 0..4", 1), &kernels, &arrays);
+    }
+}
+
+#[test]
+fn loops_in_any_order_compute_what_a_plain_run_does() {
+    for case in 0..cases(40) {
+        let mut numbers = Numbers::of_seed(case);
+        let mut below = |n: u64| numbers.below(n) as usize;
+        let (rows, cols) = ([1, 2, 8][below(3)], [4, 8, 16][below(3)]);
+        let (down, across) = (1 + below(8) as u64, 1 + below(4) as u64);
+        let i = if below(2) == 0 { "i".to_owned() } else { format!("({} - i)", down - 1) };
+        let j = if below(3) > 0 { "j".to_owned() } else { format!("({} - j)", across - 1) };
+        let mut loops = [format!("i in 0..{down}"), format!("j in 0..{across}")];
+        if below(3) == 0 {
+            loops.reverse();
+        }
+        let workers = ["", "schedule { workers(1); }", "schedule { workers(3); }"][below(3)];
+        let parallel = ["parallel ", ""][below(2)];
+        let workload = format!(
+            "use \"k.pto\"; workload main {{ {parallel}for {} {{ k(i = {rows} * {i}, j = {cols} * {j}); }} }} {workers}",
+            loops.join(", ")
+        );
+        let (tall, wide) = (rows * down, cols * across);
+        let inputs = 1 + below(3);
+        let (narrow, sum) = (below(2) == 0, below(3) == 0 && parallel.is_empty());
+        let kernels = kernels(inputs, (rows, cols), (narrow, sum)).replace("wide", &wide.to_string());
+        let (x, w) = (array(&[tall, wide], 1), array(&[tall, wide], 2));
+        let s = array(&[tall, if narrow { 1 } else { wide }], 3);
+        is_plain(&workload, &kernels, &[("x", &x), ("s", &s), ("w", &w)][..inputs]);
+    }
+}
+
+/// Where each core makes all its boxes before it takes one of another, fifos are too shallow, which the refusal says how to avoid.
+#[test]
+fn cores_that_pass_boxes_in_a_circle_have_to_take_them_soon() {
+    let kernels = "
+        PTO_SHAPE(x, 32, 32)
+        PTO_SHAPE(y, 32, 32)
+        PTO_TENSOR(t, float, 32, 32)
+        struct A { uint32_t i, j; };
+        struct B { uint32_t i, j; };
+        PTO_KERNEL_IMPL(a) {
+            auto desc = PTO_GET_DESCRIPTOR<A>();
+            VecTile<float, 8, 8> v;
+            TLOAD(v, x, {desc.i, desc.j});
+            TADDS(v, v, 1.0f);
+            TSTORE(t, v, {desc.i, desc.j});
+        }
+        PTO_KERNEL_IMPL(b) {
+            auto desc = PTO_GET_DESCRIPTOR<B>();
+            VecTile<float, 8, 8> v;
+            TLOAD(v, t, {desc.i, desc.j});
+            TMULS(v, v, 2.0f);
+            TSTORE(y, v, {desc.i, desc.j});
+        }";
+    let text = |loops: &str| {
+        format!("use \"k.pto\"; workload main {{ {loops} }} schedule {{ spatial_map((3, 1)); }}")
+    };
+    let (each, x) = ("parallel for i in 0..4, j in 0..4", array(&[32, 32], 1));
+    let (a, b) = ("a(i = 8 * i, j = 8 * j);", "b(i = 8 * i, j = 8 * j);");
+    let apart = plan(&text(&format!("{each} {{ {a} }} {each} {{ {b} }}")), kernels, "xdna2");
+    let Err(RunError::Refused(found)) = run(&apart, args(&[("x", &x)], &[])) else { panic!("it is refused") };
+    assert!(found.0[0].code.0 == 1852 && found.0[0].help[0].contains("in one loop"), "{found:?}");
+    is_plain(&text(&format!("{each} {{ {a} {b} }}")), kernels, &[("x", &x)]);
+}
