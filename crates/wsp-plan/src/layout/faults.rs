@@ -60,6 +60,10 @@ impl Faults<'_> {
             Fault::Unlike { span, message, relayout, axis } => {
                 let fault = Diagnostic::error(codes::UNLIKE, message).at(span, kernel);
                 match relayout {
+                    // No relayout comes between what a task stores and what it loads itself.
+                    Some(name) if ways.stored(name).is_some_and(|seen| !seen.nowhere) => {
+                        self.in_place(fault, ways.tensor(name), axis)
+                    }
                     Some(name) => self.relayout(fault, ways.tensor(name), axis),
                     None => fault.help("write `replicate` for one of the dimensions"),
                 }
@@ -120,13 +124,18 @@ impl Faults<'_> {
     ) -> Diagnostic {
         let name = self.of.name(tensor);
         let message = format!("the task loads `{name}`, which it has stored itself before a relayout");
+        self.in_place(Diagnostic::error(codes::UNLIKE, message).at(span, label), tensor, axis)
+    }
+
+    /// What to write so that a task that stores a tensor loads it.
+    fn in_place(&self, fault: Diagnostic, tensor: TensorId, axis: MeshAxis) -> Diagnostic {
+        let name = self.of.name(tensor);
         let dims = match self.map.loaded(tensor) {
             Some(layout) => without_axis(layout, axis),
             None => vec!["replicate"; self.of.rank(tensor)].join(", "),
         };
         let other = "let the task store to another tensor, or, without a relayout, write";
-        Diagnostic::error(codes::UNLIKE, message)
-            .at(span, label)
+        fault
             .help(written(other, Word::Layout, name, &dims, self.of_spaces))
             .python(format!("{other} `{}`", in_python(Word::Layout, name, &dims)))
     }
