@@ -114,7 +114,9 @@ fn what_decides_and_is_not_known_is_named() {
     let of = "following its processes takes more than 65536 steps, after which `i` has 9999";
     assert!(why.starts_with(of) && why.ends_with(" iterations left; a loop of fewer is followed"), "{why}");
     let (_, why) = undecided(
-        &long.replace("0..1000000000", "1..m").replace("kernel", "param n = 5000000; let m = 2 * n; kernel"),
+        &long
+            .replace("0..1000000000", "1..m")
+            .replace("kernel k", "param n = 5000000; let m = 2 * n; kernel k"),
     );
     assert!(why.ends_with(" iterations left; `--set n=1000` follows fewer"), "{why}");
 }
