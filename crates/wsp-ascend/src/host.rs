@@ -20,6 +20,7 @@ pub const FILES: Headers = Headers(&[
     "pto/host/convert.hpp",
     "pto/host/core.hpp",
     "pto/host/cores.hpp",
+    "pto/host/divide.hpp",
     "pto/host/element.hpp",
     "pto/host/expand.hpp",
     "pto/host/fault.hpp",

@@ -1,6 +1,6 @@
 //! Kernels of a file as a package: a file of C++ for each.
 
-use super::{Chip, KernelSource, codes, emit_kernel, known_elements};
+use super::{Chip, KernelSource, codes, emit_kernel_of, known_elements};
 use std::path::{Path, PathBuf};
 use wsp_backend::codes::NO_FILES;
 use wsp_backend::{CheckedKernel, CheckedKernels, Emitted, KernelsSource, MemoryUse};
@@ -130,7 +130,7 @@ fn made(source: &KernelsSource) -> Result<(Vec<Diagnostic>, Vec<Made>), Diagnost
             return Err(missing);
         }
         let name = &module.functions[kernel.index()].name;
-        let made = emit_kernel(&module, kernel, known, chip).map_err(|found| named(found, name))?;
+        let made = emit_kernel_of(&module, kernel, known, chip, None).map_err(|found| named(found, name))?;
         let made = KernelSource { notes: named(made.notes, name), ..made };
         let twice = files(&made).map(|(path, _)| path).find(|path| !paths.insert(path.clone()));
         match twice {

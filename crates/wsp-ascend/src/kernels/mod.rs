@@ -40,7 +40,7 @@ use scalars::{Arguments, Scalars};
 use values::Values;
 use wsp_core::tg::Platform;
 use wsp_core::{ExecPool, FuncId, LocalId, TensorId};
-use wsp_diag::Diagnostic;
+use wsp_diag::{Diagnostic, SourceMap};
 use wsp_ir::{Elem, ExprKind, Function, LaunchTarget, StmtKind, Verified, walk};
 use wsp_ordered::OrderedSet;
 use wsp_tile::{Known, Memories, PingPong, TileProgram};
@@ -123,6 +123,17 @@ pub fn emit_kernel(
     emit_kernel_within(module, kernel, known, chip, &memories(chip))
 }
 
+/// As [`emit_kernel`]; on the host, faults of its whole numbers have their places in these files.
+pub(crate) fn emit_kernel_of(
+    module: &Verified,
+    kernel: FuncId,
+    known: Known<'_>,
+    chip: Chip,
+    sources: Option<&SourceMap>,
+) -> Result<KernelSource, Vec<Diagnostic>> {
+    emitted(module, kernel, (known, sources), chip, &memories(chip))
+}
+
 /// As [`emit_kernel`], in memories that may be smaller than those of the platform: in them a kernel is packed as closely as a larger one
 /// is in the whole of a core. Products are made in parts that fit the memories of the platform.
 ///
@@ -135,6 +146,16 @@ pub fn emit_kernel_within(
     chip: Chip,
     memories: &Memories,
 ) -> Result<KernelSource, Vec<Diagnostic>> {
+    emitted(module, kernel, (known, None), chip, memories)
+}
+
+fn emitted(
+    module: &Verified,
+    kernel: FuncId,
+    (known, sources): Told<'_>,
+    chip: Chip,
+    memories: &Memories,
+) -> Result<KernelSource, Vec<Diagnostic>> {
     // What is stored under one name of an array is loaded under the others.
     let with_one_name = wsp_plan::with_one_name(module)?;
     let module = with_one_name.as_ref().unwrap_or(module);
@@ -144,7 +165,7 @@ pub fn emit_kernel_within(
     let mut found = extents::check(module, &function, &of_text);
     let of_tasks = Values::of_kernel(module, &function, known);
     found.extend(lines::check(module, &function, known, &of_tasks));
-    match translated(module, &function, known, (chip, memories)) {
+    match translated(module, &function, (known, sources), (chip, memories)) {
         Ok(made) => {
             found.extend(shapes::check(&made.program));
             found.extend(outside::check(&made.program, (module, &function), &of_text));
@@ -161,22 +182,25 @@ pub fn emit_kernel_within(
     }
 }
 
+/// What is known of a program at emission, and its text where that is at hand.
+type Told<'a> = (Known<'a>, Option<&'a SourceMap>);
+
 /// The text of a specialised kernel.
 fn translated(
     module: &Verified,
     function: &Function,
-    known: Known<'_>,
+    told: Told<'_>,
     (chip, memories): (Chip, &Memories),
 ) -> Result<KernelSource, Vec<Diagnostic>> {
     let with_arrays = paged::with_arrays(module)?;
     let module = with_arrays.as_ref().unwrap_or(module);
     // Why it is not one task belongs to what is said of it as several, be these refused or not.
-    let note = match pair::emit(module, function, known, (chip, memories)) {
+    let note = match pair::emit(module, function, told, (chip, memories)) {
         Some(Ok(made)) => return Ok(made),
         Some(Err(why)) => Some(pair::note(function, &why)),
         None => None,
     };
-    match of_each_core(module, function, known, (chip, memories)) {
+    match of_each_core(module, function, told, (chip, memories)) {
         Ok(mut made) => {
             made.notes.extend(note);
             Ok(made)
@@ -192,7 +216,7 @@ fn translated(
 fn of_each_core(
     module: &Verified,
     function: &Function,
-    known: Known<'_>,
+    (known, sources): Told<'_>,
     (chip, memories): (Chip, &Memories),
 ) -> Result<KernelSource, Vec<Diagnostic>> {
     let exchanged = exchange::exchange(module, function, chip, Through::Tensors)?;
@@ -202,7 +226,8 @@ fn of_each_core(
     };
     let legal = wsp_tile::legalise_filled(module, function, known, memories)?;
     let sides = sides::of_function(function);
-    let source = Source { module, function, known, chip, memories, whole: &legal.program, pair: None };
+    let source =
+        Source { module, function, known, sources, chip, memories, whole: &legal.program, pair: None };
     if sides.cube && sides.vector {
         return tasks::emit(&source, &legal);
     }
@@ -214,6 +239,7 @@ struct Source<'a> {
     module: &'a Verified,
     function: &'a Function,
     known: Known<'a>,
+    sources: Option<&'a SourceMap>,
     chip: Chip,
     memories: &'a Memories,
     /// The program of the whole kernel.
@@ -229,7 +255,7 @@ fn one_core(
     inputs: &[LocalId],
 ) -> Result<(KernelSource, Arguments), Vec<Diagnostic>> {
     let locals = program.locals.clone();
-    let scalars = Scalars::new(of.module, of.function, of.known, &locals);
+    let scalars = Scalars::new(of.module, of.function, (of.known, of.sources), &locals);
     inputs.iter().for_each(|local| {
         scalars.number(Number::Local(*local));
     });

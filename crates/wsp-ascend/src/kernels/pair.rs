@@ -5,12 +5,12 @@
 use super::exchange::{self, Through};
 use super::memories::pair;
 use super::sides::{self, Core};
-use super::{Chip, KernelSource, Source, codes, one_core};
+use super::{Chip, KernelSource, Source, Told, codes, one_core};
 use wsp_core::{LocalId, TensorId};
 use wsp_diag::{Diagnostic, Severity};
 use wsp_ir::{Function, Verified};
 use wsp_ordered::{OrderedMap, OrderedSet};
-use wsp_tile::{Known, Memories, Node, Sync, TileProgram, Touched, UnitId, decided, read};
+use wsp_tile::{Memories, Node, Sync, TileProgram, Touched, UnitId, decided, read};
 
 /// What is known to one core alone.
 #[derive(Debug)]
@@ -26,17 +26,17 @@ pub(super) struct Pair {
 pub(super) fn emit(
     module: &Verified,
     function: &Function,
-    known: Known<'_>,
+    told: Told<'_>,
     (chip, memories): (Chip, &Memories),
 ) -> Option<Result<KernelSource, Vec<Diagnostic>>> {
     (chip == Chip::A5 && exchange::is_mixed(module, function))
-        .then(|| one_task(module, function, known, (chip, &pair(memories))))
+        .then(|| one_task(module, function, told, (chip, &pair(memories))))
 }
 
 fn one_task(
     module: &Verified,
     function: &Function,
-    known: Known<'_>,
+    (known, sources): Told<'_>,
     (chip, memories): (Chip, &Memories),
 ) -> Result<KernelSource, Vec<Diagnostic>> {
     let exchanged = exchange::exchange(module, function, chip, Through::Moves)?;
@@ -50,7 +50,8 @@ fn one_task(
     if !found.is_empty() {
         return Err(found);
     }
-    let source = Source { module, function, known, chip, memories, whole: &legal.program, pair: Some(&both) };
+    let whole = &legal.program;
+    let source = Source { module, function, known, sources, chip, memories, whole, pair: Some(&both) };
     one_core(&source, legal.program.clone(), &[]).map(|(made, _)| made)
 }
 

@@ -1,10 +1,11 @@
 //! Scalar expressions as C++, and what a kernel takes as arguments for them.
 
-use super::codes;
 use super::paged::{self, Pages};
+use super::{Told, codes};
+use crate::orchestration::literal_place;
 use std::cell::RefCell;
 use wsp_core::{AxisId, CacheId, DType, LocalId, ParamId, TensorId};
-use wsp_diag::{Diagnostic, Span};
+use wsp_diag::{Diagnostic, SourceMap, Span};
 use wsp_ir::{
     ArrayRef, BinOp, Const, Dim, Elem, Expr, ExprKind, Function, Local, LocalTy, MathFn, ScalarTy, UnOp,
     Verified,
@@ -42,6 +43,8 @@ pub(super) struct Arguments {
 pub(super) struct Scalars<'a> {
     pub(super) module: &'a Verified,
     known: Known<'a>,
+    sources: Option<&'a SourceMap>,
+    kernel: String,
     fields: Vec<String>,
     pub(super) locals: &'a [Local],
     /// What array variables stand for.
@@ -87,7 +90,7 @@ impl<'a> Scalars<'a> {
     pub(super) fn new(
         module: &'a Verified,
         function: &Function,
-        known: Known<'a>,
+        (known, sources): Told<'a>,
         locals: &'a [Local],
     ) -> Scalars<'a> {
         let mut fields = Vec::new();
@@ -99,6 +102,8 @@ impl<'a> Scalars<'a> {
         Scalars {
             module,
             known,
+            sources,
+            kernel: function.name.clone(),
             fields,
             locals,
             arrays: RefCell::default(),
@@ -282,10 +287,10 @@ impl<'a> Scalars<'a> {
             ExprKind::AxisExtent(axis) => self.number(Number::Extent(*axis)),
             ExprKind::Unary(UnOp::Not, a) => format!("!({})", self.expr(a)),
             ExprKind::Unary(UnOp::Neg, a) => format!("(-{})", self.expr(a)),
-            ExprKind::Binary(op, a, b) => binary(*op, a.ty, &self.expr(a), &self.expr(b)),
+            ExprKind::Binary(op, a, b) => self.binary(*op, a.ty, &self.expr(a), b, e.span),
             ExprKind::Chain(first, rest) => rest
                 .iter()
-                .fold(self.expr(first), |text, (op, operand)| binary(*op, e.ty, &text, &self.expr(operand))),
+                .fold(self.expr(first), |text, (op, operand)| self.binary(*op, e.ty, &text, operand, e.span)),
             ExprKind::Cast(a) => {
                 let mut text = self.expr(a);
                 // A number below 0 has no value there, and would be a large one.
@@ -319,6 +324,23 @@ impl<'a> Scalars<'a> {
         }
     }
 
+    /// Of operands of a type. A division of whole numbers by what may be 0, or whose result may not fit, is checked on the host: a core gives any
+    /// number there.
+    fn binary(&self, op: BinOp, ty: ScalarTy, a: &str, b: &Expr, span: Span) -> String {
+        let divides = match op {
+            BinOp::Div => "DIVIDED",
+            BinOp::Rem => "REMAINDER",
+            BinOp::CeilDiv => "CEIL_DIVIDED",
+            _ => "",
+        };
+        let b_text = self.expr(b);
+        if divides.is_empty() || !ty.is_int() || b.as_const_int().is_some_and(|n| n > 0) {
+            return binary(op, ty, a, &b_text);
+        }
+        let place = literal_place(&self.kernel, self.sources, span);
+        format!("WSP_{divides}({a}, {b_text}, {place})")
+    }
+
     /// A condition in one pair of brackets: compilers warn of a comparison in two.
     pub(super) fn condition(&self, e: &Expr) -> String {
         let text = self.expr(e);
@@ -337,7 +359,7 @@ fn has_no_sign(ty: ScalarTy) -> bool {
     matches!(ty, ScalarTy::U32 | ScalarTy::U64)
 }
 
-/// Of operands of a type.
+/// Of operands of a type, in plain C++.
 fn binary(op: BinOp, ty: ScalarTy, a: &str, b: &str) -> String {
     match op {
         BinOp::Sub if has_no_sign(ty) => format!("minus({a}, {b})"),

@@ -38,6 +38,21 @@ template <typename T, typename V> AICORE inline void set_element(__gm__ T* at, i
 #endif
 ";
 
+/// Divisions of whole numbers: on the host, of what runs kernels there, a wrong one is a fault that names its place in the source.
+const DIVISIONS: &str = "\
+#ifndef WSP_DIVIDED
+#if defined(PTO_HOST)
+#define WSP_DIVIDED(a, b, place) pto::host::divided(a, b, place)
+#define WSP_REMAINDER(a, b, place) pto::host::remainder(a, b, place)
+#define WSP_CEIL_DIVIDED(a, b, place) pto::host::ceil_divided(a, b, place)
+#else
+#define WSP_DIVIDED(a, b, place) ((a) / (b))
+#define WSP_REMAINDER(a, b, place) ((a) % (b))
+#define WSP_CEIL_DIVIDED(a, b, place) ceil_div(a, b)
+#endif
+#endif
+";
+
 /// Which core of a pair runs the text. On the host one after the other does, and says which.
 const HELPERS_OF_PAIR: &str = "\
 #if defined(PTO_HOST)
@@ -168,6 +183,7 @@ pub(super) fn tasks_file(
     out.line("#ifndef __gm__");
     out.line("#define __gm__");
     out.line("#endif");
+    divisions(&mut out, body);
     out.line("");
     out.line(format!("namespace {name}_kernel {{"));
     HELPERS_OF_TASKS.lines().for_each(|line| out.line(line));
@@ -210,6 +226,7 @@ pub(super) fn file(
         out.line(format!("#define {word}{value}"));
         out.line("#endif");
     }
+    divisions(&mut out, body);
     out.line("");
     out.line(format!("namespace {name}_kernel {{"));
     out.line("using namespace pto;");
@@ -247,6 +264,14 @@ pub(super) fn file(
     out.close("}");
     out.line("#endif");
     Ok(out.finish())
+}
+
+/// What the divisions of a body need.
+fn divisions(out: &mut Writer, body: &str) {
+    if ["WSP_DIVIDED(", "WSP_REMAINDER(", "WSP_CEIL_DIVIDED("].iter().any(|name| body.contains(name)) {
+        out.line("");
+        DIVISIONS.lines().for_each(|line| out.line(line));
+    }
 }
 
 /// A number out of the words of a task.

@@ -15,7 +15,7 @@ use wsp_tile::{Buffer, Cores, Legal};
 /// # Errors
 /// A task decides on what others need, or one of them has no text.
 pub(super) fn emit(whole: &Source<'_>, legal: &Legal) -> Result<KernelSource, Vec<Diagnostic>> {
-    let Source { module, function, known, chip, memories, .. } = *whole;
+    let Source { module, function, known, sources, chip, memories, .. } = *whole;
     let mut more = Module::clone(module);
     let mut tensor = |buffer: &Buffer| {
         let id = TensorId(more.tensors.len() as u32);
@@ -28,7 +28,7 @@ pub(super) fn emit(whole: &Source<'_>, legal: &Legal) -> Result<KernelSource, Ve
     let module = &into_verified(more)?;
     let source = Source { module, ..*whole };
     let locals = legal.program.locals.clone();
-    let scalars = Scalars::new(module, function, known, &locals);
+    let scalars = Scalars::new(module, function, (known, sources), &locals);
     name_arrays(&legal.program, &scalars);
     let (mut tasks, mut calls, mut notes) = (Vec::new(), Vec::new(), Vec::new());
     for task in split.tasks {

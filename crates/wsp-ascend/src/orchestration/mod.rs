@@ -28,6 +28,7 @@ use expr::Needs;
 use names::Names;
 pub(crate) use places::FILE as PLACES;
 use places::Places;
+pub(crate) use places::literal_place;
 use std::cell::RefCell;
 pub(crate) use walk::{Walk, WalkedKernel};
 pub(crate) use workload::Workload;

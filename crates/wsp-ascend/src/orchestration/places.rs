@@ -100,15 +100,31 @@ impl Lines<'_> {
         Lines { name: name.unwrap_or_else(|| file.name.clone()), text: &file.text, starts }
     }
 
-    /// A row of the table.
-    fn row(&self, span: Span) -> String {
+    /// Line, column and text.
+    fn position(&self, span: Span) -> (usize, usize, String) {
         let (start, end) = (span.start as usize, span.end as usize);
         let line = self.starts.partition_point(|first| *first <= start);
         let before = self.text.get(self.starts[line - 1]..start).unwrap_or_default();
         let shown = shown(self.text.get(start..end).unwrap_or_default());
-        let column = before.chars().count() + 1;
+        (line, before.chars().count() + 1, shown)
+    }
+
+    /// A row of the table.
+    fn row(&self, span: Span) -> String {
+        let (line, column, shown) = self.position(span);
         format!("{{{}, {line}, {column}, {}}},", literal(&self.name), literal(&shown))
     }
+}
+
+/// A kernel and where an expression of it stands, as a literal of C++: the kernel alone where the text is not known.
+pub(crate) fn literal_place(kernel: &str, sources: Option<&SourceMap>, span: Span) -> String {
+    let kernel = format!("kernel `{kernel}`");
+    let Some(file) = sources.and_then(|all| all.file(span.file)).filter(|_| span != Span::default()) else {
+        return literal(&kernel);
+    };
+    let lines = Lines::new(file);
+    let (line, column, text) = lines.position(span);
+    literal(&format!("{kernel}, at {}:{line}:{column}: `{text}`", lines.name))
 }
 
 /// The text of an expression in one line, the beginning of a long one.

@@ -160,7 +160,7 @@ impl Kernels<'_> {
     /// Submits a task.
     fn task(&self, out: &mut Writer, kernel: FuncId, task: &KernelSource, from: &From<'_>) {
         out.line("TaskArgs t;");
-        out.line(format!("t.kernel = static_cast<std::uint16_t>(KernelId::{});", task.name));
+        out.line(format!("t.kernel = static_cast<std::uint16_t>(KernelId::{}_kernel);", task.name));
         let pool = match task.unit {
             ExecPool::Vector => "vector",
             ExecPool::Cube => "cube",

@@ -107,9 +107,9 @@ pub(super) fn ids() -> String {
      #undef KERNEL_NUMBER\n    \
          NUM_KERNELS\n\
      };\n\n\
-     // The same by the names of kernels.\n\
+     // The same by the names of kernels, which end so that none is a word or a macro of C++.\n\
      enum class KernelId : std::uint16_t {\n\
-     #define KERNEL_ID(id, name, params, unit) name = id,\n    \
+     #define KERNEL_ID(id, name, params, unit) name##_kernel = id,\n    \
          KERNEL_LIST(KERNEL_ID)\n\
      #undef KERNEL_ID\n\
      };\n"

@@ -23,7 +23,7 @@ mod unit;
 mod walk;
 mod workload;
 
-use crate::kernels::{Chip, codes, emit_kernel, files};
+use crate::kernels::{Chip, codes, emit_kernel_of, files};
 use crate::orchestration::{self, Generated, Made};
 use crate::{expander, host, runtime_headers};
 use std::path::{Path, PathBuf};
@@ -190,7 +190,7 @@ fn kernels_of(
             continue;
         }
         let name = &plan.module.functions[kernel.index()].name;
-        match emit_kernel(&module, kernel, known, chip) {
+        match emit_kernel_of(&module, kernel, known, chip, plan.sources.as_deref()) {
             Ok(source) => {
                 notes.extend(files::named(source.notes.clone(), name));
                 made.push(Made { kernel, source });

@@ -303,6 +303,8 @@ void converted(float value) {
     TCVT(placed<Tile<TileType::Vec, int32_t, rows, cols>>(1024), t, RoundMode::CAST_RINT);
 }
 
+void divided(int32_t a, int32_t b) { host::divided(a, b, "kernel `k`"); }
+
 void compared(CmpMode mode) {
     const auto t = placed<Tile<TileType::Vec, int32_t, rows, cols>>(0);
     TEXPANDS(t, 1);
@@ -671,6 +673,9 @@ int main(int argc, char **argv) {
     SAY("right: a value of int32_t", converted(2147483520.0F));
     SAY("value: none of int32_t", converted(2147483648.0F));
     SAY("value: NaN", converted(std::nanf("")));
+    SAY("right: a division", divided(INT32_MIN, 1));
+    SAY("value: a division by 0", divided(0, 0));
+    SAY("value: a quotient beyond its type", divided(INT32_MIN, -1));
     SAY("right: equal whole numbers", compared(CmpMode::EQ));
     SAY("element: larger whole numbers", compared(CmpMode::GT));
     SAY("right: a mask with the bytes of a row, then those of its bits", (masked<4, 3>()));

@@ -46,7 +46,11 @@ pub(super) fn emit(session: &mut Session, args: &EmitArgs) -> Result<Outcome, Ve
             ("--expand", args.expand.is_some()),
             ("--lengths", args.lengths.is_some()),
         ];
-        refuse(&given, "is for packages, of `.pto` and `.wsp` programs").map_err(|fault| vec![fault])?;
+        // Only a package takes types of elements from arrays.
+        let types =
+            "or leave out `--stage`; kernels alone have element types of the host entry: `Tensor<float> x`";
+        refuse(&given, "is for packages, of `.pto` and `.wsp` programs")
+            .map_err(|fault| vec![if stage == EmitStage::Kernels { fault.help(types) } else { fault }])?;
     }
     let emitted = match stage {
         EmitStage::Package | EmitStage::Metadata | EmitStage::Device => {

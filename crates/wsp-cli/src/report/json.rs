@@ -78,7 +78,11 @@ fn times(stats: &RunStats) -> Value {
     })
 }
 
+/// Edges by kind; null where the run counted none of this.
 pub(super) fn edges(graph: &GraphStats) -> Value {
+    if !graph.is_counted() {
+        return Value::Null;
+    }
     json!({
         "raw": graph.raw, "war": graph.war, "waw": graph.waw, "fence": graph.fence,
         "explicit": graph.explicit, "stream": graph.stream,

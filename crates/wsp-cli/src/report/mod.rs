@@ -124,6 +124,11 @@ pub struct GraphStats {
 }
 
 impl GraphStats {
+    /// Whether the run counted: what runs elsewhere, as a package does, says none of this.
+    pub fn is_counted(&self) -> bool {
+        self.max_in_flight > 0 || self.edges() > 0
+    }
+
     /// All edges.
     pub fn edges(&self) -> u64 {
         self.raw + self.war + self.waw + self.fence + self.explicit + self.stream

@@ -69,7 +69,8 @@ pub(super) fn run(report: &RunReport) -> String {
             let given = "the generators, which each runs for its own tasks";
             aicpus::add(outcome, given, stats.graph.overlapped, &mut lines);
         }
-        None => lines.add("graph", &graph(&stats.graph)),
+        None if stats.graph.is_counted() => lines.add("graph", &graph(&stats.graph)),
+        None => {}
     }
     if let Some(rate) = report.kv_gb_per_s() {
         lines.add("KV read", &format!("{rate:.2} GB/s"));

@@ -248,7 +248,7 @@ impl Summary for WorkloadReport {
                 "threads": threads,
                 "time_ms": { "run": json::ms(run), "first_task": first_task.as_ref().map(json::ms) },
                 // Those of AICPUs are with each.
-                "edges": aicpus.is_none().then(|| json::edges(graph)),
+                "edges": if aicpus.is_none() { json::edges(graph) } else { Value::Null },
                 "max_in_flight": graph.max_in_flight,
                 "window_stalls": graph.window_stalls,
                 "overlapped_tasks": graph.overlapped,
@@ -304,7 +304,8 @@ impl WorkloadReport {
                             lines,
                         );
                     }
-                    None => lines.add("graph", &text::graph(graph)),
+                    None if graph.is_counted() => lines.add("graph", &text::graph(graph)),
+                    None => {}
                 }
                 if let Some(balance) = longest_over_mean(busy.iter().map(Duration::as_secs_f64)) {
                     let over = match aicpus {

@@ -417,10 +417,51 @@ fn the_package_of_two_kernels_is_that_of_the_document() {
     std::fs::write(folder.path("p/notes.txt"), "mine").unwrap();
     assert!(run(&args).2.contains("holds `notes.txt` beside a package"));
     std::fs::remove_file(folder.path("p/notes.txt")).unwrap();
+    // What the package is built as in its folder stays there.
+    std::fs::create_dir(folder.path("p/b")).unwrap();
+    std::fs::write(folder.path("p/b/CMakeCache.txt"), "").unwrap();
+    std::fs::write(folder.path("p/run"), "program").unwrap();
+    let (code, _, err) = run(&args);
+    assert_eq!(code, 0, "{err}");
+    assert_eq!(folder.read("p/run"), "program");
     std::fs::write(folder.path("p/main.cpp"), "int main() {}").unwrap();
     let (code, _, err) = run(&args);
     assert!(code == 1 && err.contains("`main.cpp` was edited"), "{err}");
     assert_eq!(folder.read("p/main.cpp"), "int main() {}");
+}
+
+/// Kernels that divide by a field, one on the host; their names are a word and a macro of C++.
+const DIVIDED: &str = "
+PTO_SHAPE(y, 4, 16)
+struct D { uint32_t i; }; struct E { uint32_t i; };
+PTO_KERNEL_IMPL(not_eq) {
+    auto d = PTO_GET_DESCRIPTOR<D>();
+    uint32_t q = d.i / d.i; VecTile<float, 1, 16> t; TASSIGN(t, float(q)); TSTORE(y, t, {d.i - 1});
+}
+PTO_KERNEL_IMPL(errno) {
+    auto d = PTO_GET_DESCRIPTOR<E>();
+    uint32_t q = 7 % d.i; VecTile<float, 1, 16> t; TASSIGN(t, float(q)); TSTORE(y, t, {3});
+}";
+
+#[test]
+fn a_kernel_that_divides_by_0_ends_the_run_with_its_place() {
+    let tasks = "use \"k.pto\";\nparam first = 1;\nkernel errno on host;\n\
+                 workload main { for i in 1..4 { not_eq(i); } for i in first..first + 1 { errno(i); } if first > 7 { not_eq(first - 8); } }\n";
+    let folder = Folder::with(&[("k.pto", DIVIDED), ("w.wsp", tasks)]);
+    let file = folder.at("w.wsp");
+    let ran = |target: &str, set: &str| hosted(&folder, &["run", &file, "--target", target, "--set", set]);
+    for (set, place, said) in [
+        ("first=1", "", ""),
+        ("first=0", "k.pto:10:18", "division by zero: 7 % 0, in kernel `errno`, at k.pto:10:18: `7 % d.i`"),
+        ("first=8", "k.pto:6:18", "division by zero: 0 / 0, in kernel `not_eq`, at k.pto:6:18: `d.i / d.i`"),
+    ] {
+        let (code, out, err) = ran("cpu_sim", set);
+        assert_eq!(code, i32::from(!said.is_empty()), "{out}{err}");
+        assert!(err.contains(place), "{err}");
+        let (code, out, err) = ran("ascend_host", set);
+        assert_eq!(code, i32::from(!said.is_empty()), "{out}{err}");
+        assert!(err.contains(said), "{err}");
+    }
 }
 
 /// A launch that adds to all rows but the second of an array, and reads the second.

@@ -11,6 +11,7 @@
 #include "host/arithmetic.hpp"
 #include "host/arrange.hpp"
 #include "host/convert.hpp"
+#include "host/divide.hpp"
 #include "host/expand.hpp"
 #include "host/fill.hpp"
 #include "host/matmul.hpp"

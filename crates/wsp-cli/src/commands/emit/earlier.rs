@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 use wsp_backend::{MANIFEST, Package, intact};
 use wsp_diag::Diagnostic;
 
+/// What the line for a compiler in the package's `CMakeLists.txt` calls the program.
+const PROGRAM: &str = "run";
+
 /// Files of an earlier package that the new one does not have. Files that are no package are not looked at.
 ///
 /// # Errors
@@ -32,6 +35,7 @@ pub(super) fn replaced(folder: &Path, package: &Package) -> Result<Vec<PathBuf>,
         entry == Path::new(MANIFEST)
             || files.iter().any(|path| own(path))
             || folder.join(entry).join("CMakeCache.txt").is_file()
+            || (entry == Path::new(PROGRAM) && folder.join(entry).is_file())
     };
     if let Some(other) = found.iter().find(|entry| !is_known(entry)) {
         return Err(refused(format!("`{}` beside a package", other.display())));

@@ -359,18 +359,40 @@ private:
         return good();
     }
 
+    // Whether an array holds whole numbers of 8 or 16 bits, or truth values; then they are those of 32 bits.
+    static bool is_narrow(const Array &found, std::vector<std::uint8_t> &wide) {
+        const auto widen = [&](auto zero) {
+            using T = decltype(zero);
+            for (std::size_t at = 0; at + sizeof(T) <= found.bytes.size(); at += sizeof(T)) {
+                T narrow;
+                std::memcpy(&narrow, found.bytes.data() + at, sizeof narrow);
+                const std::int32_t value = narrow;
+                const auto *bytes = reinterpret_cast<const std::uint8_t *>(&value);
+                wide.insert(wide.end(), bytes, bytes + sizeof value);
+            }
+            return true;
+        };
+        if (found.descr == "|i1") return widen(std::int8_t{});
+        if (found.descr == "|u1" || found.descr == "|b1") return widen(std::uint8_t{});
+        if (found.descr == "<i2") return widen(std::int16_t{});
+        if (found.descr == "<u2") return widen(std::uint16_t{});
+        return false;
+    }
+
     // An array of a page table, or a table, as `T`.
     template <typename T = std::uint32_t>
     std::vector<T> numbers(const std::string &name) {
         std::vector<T> all;
         const Array *found = need(name);
         if (found == nullptr || !good()) return all;
-        const std::optional<npu::IntType> type = int_type(*found);
+        std::vector<std::uint8_t> wide;
+        const bool widened = is_narrow(*found, wide);
+        const std::optional<npu::IntType> type = widened ? npu::IntType::i32 : int_type(*found);
         if (!type || found->shape.size() != 1) {
-            fail("array `" + name + "` must be of one dimension, and hold whole numbers of 32 or 64 bits");
+            fail("array `" + name + "` must be of one dimension, and hold whole numbers");
             return all;
         }
-        const npu::IntArray array{found->bytes.data(), found->shape[0], *type};
+        const npu::IntArray array{widened ? wide.data() : found->bytes.data(), found->shape[0], *type};
         npu::Checked s;
         for (std::uint64_t at = 0; at < array.length; ++at) all.push_back(s.load<T>(array, at));
         if (s.failed()) fail("array `" + name + "` holds a number that is no index");

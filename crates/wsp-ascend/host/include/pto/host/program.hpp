@@ -173,6 +173,18 @@ inline void report_unwritten(const char *name, const Tensors::Unwritten &left) {
     if (read.count > 0) std::printf("read %s %" PRIu64 " %" PRIu64 "%s\n", name, read.count, read.first, holds);
 }
 
+// The same for people.
+inline void warn_of_unwritten(const char *name, const Tensors::Unwritten &left) {
+    const auto say = [&](const Tensors::Elements &of, const char *does) {
+        if (of.count == 0) return;
+        const char *const holds = left.given ? "what was given" : "no value";
+        std::fprintf(stderr, "warning: no task wrote %" PRIu64 " elements of `%s`%s, the first of them element %" PRIu64 ": they hold %s\n",
+                     of.count, name, does, of.first, holds);
+    };
+    say(left.unused, "");
+    say(left.read, ", which tasks read");
+}
+
 // Runs the launch of a program, as the main function of a package. 0: it is done; 1: its arrays, values or tasks are at fault;
 // 2: the command line or a file is.
 template <class Program>
@@ -219,7 +231,9 @@ int run_program(int argc, char **argv) {
     std::vector<Array> results;
     Program::outputs(launch, [&](const char *name, const char *elem, const npu::Tensor &tensor) {
         results.push_back(written_array(name, elem, tensor));
-        if (options.report) report_unwritten(name, Tensors::unwritten(tensor.data, tensor.elem_bytes));
+        const Tensors::Unwritten left = Tensors::unwritten(tensor.data, tensor.elem_bytes);
+        if (options.report) report_unwritten(name, left);
+        else warn_of_unwritten(name, left);
     });
     if (!write_arrays(options.outputs, results, fault)) return wrong(2, fault);
     return 0;
