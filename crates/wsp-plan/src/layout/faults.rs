@@ -4,6 +4,7 @@ use super::kernel::Fault;
 use super::map::{TileMap, without_axis};
 use super::ways::Ways;
 use super::{AxisSet, codes};
+use crate::walk;
 use wsp_core::TensorId;
 use wsp_core::policy::{LayoutDim, MeshAxis};
 use wsp_diag::{Diagnostic, Span};
@@ -61,9 +62,7 @@ impl Faults<'_> {
                 let fault = Diagnostic::error(codes::UNLIKE, message).at(span, kernel);
                 match relayout {
                     // No relayout comes between what a task stores and what it loads itself.
-                    Some(name) if ways.stored(name).is_some_and(|seen| !seen.nowhere) => {
-                        self.in_place(fault, ways.tensor(name), axis)
-                    }
+                    Some(name) if stores(func, name) => self.in_place(fault, ways.tensor(name), axis),
                     Some(name) => self.relayout(fault, ways.tensor(name), axis),
                     None => fault.help("write `replicate` for one of the dimensions"),
                 }
@@ -177,6 +176,13 @@ impl Faults<'_> {
             .label(self.of.span(tensor), "the tensor is a result of the launch");
         self.relayout(fault, tensor, axis)
     }
+}
+
+/// Whether a kernel stores to a tensor.
+fn stores(func: &Function, tensor: TensorId) -> bool {
+    let mut stores = false;
+    walk::tensors(&func.body, &mut |of, is_stored| stores |= is_stored && of == tensor);
+    stores
 }
 
 /// Where something is.

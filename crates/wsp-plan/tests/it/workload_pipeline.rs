@@ -229,7 +229,7 @@ fn a_sender_whose_token_is_not_taken_is_named() {
         "kernel k(); workload main { channel a[0]; pipeline { process p { parallel for i in 0..2 { send a as s { k(); } consume a as t { } } } } }",
     );
     assert_eq!(labels, ["`p` waits to send to `a` (its token is not taken) at i = 0"]);
-    assert_eq!(diagnostic.notes[0], "`p` waits for `p`");
+    assert_eq!(diagnostic.notes[0], "`p` waits for itself");
     assert_eq!(diagnostic.help, ["declare `a` deeper than 0, or let a process consume before it sends"]);
 }
 
