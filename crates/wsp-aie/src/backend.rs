@@ -77,6 +77,13 @@ impl Backend for AieBackend {
         kernels::check(source)
     }
 
+    fn emit_kernels(&self, source: &KernelsSource) -> Result<Emitted, Diagnostics> {
+        Err(of_others("stage", source.target)
+            .note("the kernels of an array are the bodies of the cores of a design, which is of one launch")
+            .help("emit the design of a launch, as with `wsp emit FILE --target xdna2 --generate rows=64 -o FOLDER`, or look at the kernels with `wsp check FILE --target xdna2`")
+            .into())
+    }
+
     fn emits_one_launch(&self) -> bool {
         true
     }
@@ -88,6 +95,9 @@ impl Backend for AieBackend {
             return found(refused.into());
         }
         let (compiled, mut launch) = (self.compiled(plan, plan.target()), launch.clone());
+        if let Some(fault) = compiled.negative(&launch) {
+            return found(fault.into());
+        }
         match compiled.complete(&mut launch) {
             Ok(()) => run::look(&compiled, &launch).unwrap_or_else(found),
             Err(unknown) => found(Diagnostics(unknown.0.into_iter().map(not_looked_at).collect())),
@@ -213,6 +223,21 @@ impl Compiled {
     /// A launch as a design.
     fn lowered(&self, args: &Args) -> Result<Lowered, Diagnostics> {
         self.design(&[self.launch(String::new(), args)?])
+    }
+
+    /// An extent that is given a value below 0.
+    fn negative(&self, launch: &Args) -> Option<Diagnostic> {
+        let module = &kernels_of(&self.source).ok()?.module;
+        launch.values.iter().find_map(|(name, value)| match value {
+            ParamValue::Int(value) if *value < 0 && is_extent(module, name) => {
+                let message = format!("`{name}` is an extent of arrays, and is given as {value}");
+                Some(
+                    Diagnostic::error(codes::LOWERING, message)
+                        .help(format!("give it from 1 on: `--set {name}=64`")),
+                )
+            }
+            _ => None,
+        })
     }
 
     /// Launches in which a parameter or an extent has these values.

@@ -24,7 +24,15 @@ pub(super) fn checked(text: &str) -> Result<(Design, Vec<Diagnostic>), Diagnosti
     let design = read.ok_or_else(|| Diagnostic::error(codes::DEVICE, "the text has no device"))?;
     let found: Vec<Diagnostic> = crate::check(&design).into_iter().map(placeless).collect();
     if found.iter().any(Diagnostic::is_error) {
-        return Err(Diagnostics(found.into_iter().filter(Diagnostic::is_error).collect()));
+        let of_program = |fault: Diagnostic| {
+            match fault.code {
+            codes::STALL => fault.help(
+                "start the tasks that pass boxes to each other in one loop, so that a core takes a box soon after it is made, or use fewer tiles or workers",
+            ),
+            _ => fault,
+        }
+        };
+        return Err(Diagnostics(found.into_iter().filter(Diagnostic::is_error).map(of_program).collect()));
     }
     Ok((design, found))
 }

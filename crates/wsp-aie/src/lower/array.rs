@@ -5,8 +5,9 @@ use super::flow::{End, Flows};
 use super::host::HostEnd;
 use super::refused;
 use super::trace::Trace;
+use crate::codes;
 use crate::design::Design;
-use crate::device::{Device, Tile, TileKind};
+use crate::device::{Device, STACK, Tile, TileKind};
 use crate::place::{self, Graph, Net, Node};
 use crate::route::{self, Outcome, Stream};
 use wsp_diag::Diagnostic;
@@ -103,7 +104,17 @@ pub(super) fn place(
             via_dma: false,
         });
     }
-    let placement = place::place_within(&graph, steps)?;
+    let placement = place::place_within(&graph, steps).map_err(|fault| match fault.code {
+        codes::GRAPH if trace.grid.is_some() => fault.help(format!(
+            "map tasks to a grid of at most {} columns and {} rows: `spatial_map(({}, {}))`",
+            device.cols,
+            device.rows - 2,
+            device.cols,
+            device.rows - 2
+        )),
+        codes::CAPACITY => with_sizes(fault, trace, (flows, assigned)),
+        _ => fault,
+    })?;
     Ok(Placed {
         cores: placement.tiles[..assigned.names.len()].to_vec(),
         hosts: host_of.iter().map(|node| placement.tiles[*node]).collect(),
@@ -114,6 +125,51 @@ pub(super) fn place(
         tiles: placement.tiles,
         graph,
     })
+}
+
+/// What takes most of the memory of the core that takes most, and how small boxes have to be.
+#[cold]
+fn with_sizes(mut fault: Diagnostic, trace: &Trace, (flows, assigned): (&Flows, &Assigned)) -> Diagnostic {
+    let size =
+        |tensor: usize, len: &[u64]| len.iter().product::<u64>() * trace.tensors[tensor].dtype.size() as u64;
+    let of_core = |core: usize| {
+        let objects = flows.uses[core].iter().map(|of| {
+            let stream = &flows.streams[of.stream];
+            (
+                size(stream.tensor, &stream.boxes[0].len),
+                u64::from(stream.held),
+                stream.tensor,
+                &stream.boxes[0].len,
+            )
+        });
+        let buffers = flows.locals[core].iter().map(|of| (size(of.tensor, &of.len), 1, of.tensor, &of.len));
+        objects.chain(buffers).collect::<Vec<_>>()
+    };
+    let bytes = |core: &usize| of_core(*core).iter().map(|(bytes, count, ..)| bytes * count).sum::<u64>();
+    let have = TileKind::Compute.model().memory - STACK;
+    let Some(core) = (0..assigned.names.len()).max_by_key(bytes).filter(|core| bytes(core) > have) else {
+        return fault;
+    };
+    let all = of_core(core);
+    let Some((each, count, tensor, len)) = all.iter().max_by_key(|(bytes, count, ..)| bytes * count) else {
+        return fault;
+    };
+    let (name, elements) = (&trace.tensors[*tensor].name, len.iter().product::<u64>());
+    let task = trace.tasks.iter().zip(&assigned.core_of).find(|(task, of)| {
+        **of == core && task.touches.iter().any(|touch| touch.tensor == *tensor && touch.region.len == **len)
+    });
+    let kernel = task.map_or("", |(task, _)| trace.bodies[&task.func].name.as_str());
+    let fits = elements * have / bytes(&core);
+    fault.help = vec![format!(
+        "have `{kernel}` take tiles of at most {fits} elements of `{name}`, and of other tensors as much smaller"
+    )];
+    fault
+        .note(format!(
+            "`{}` needs {} bytes for boxes, of which {count} of `{name}` with {elements} elements take {}, and has {have}",
+            assigned.names[core],
+            bytes(&core),
+            each * count
+        ))
 }
 
 /// Shows that the streams of a design have ways.

@@ -244,7 +244,10 @@ impl Trace {
             self.tasks.push(task);
         }
         if self.tasks.is_empty() {
-            return Err(refused("the launch has no task".to_owned()).into());
+            return Err(refused("the launch has no task".to_owned())
+                .note("with these values and extents of arrays its loops are empty, or none of its conditions holds")
+                .help("give arrays or their extents, as with `--generate rows=64`, and values of parameters for which tasks start")
+                .into());
         }
         Ok(())
     }
@@ -289,19 +292,42 @@ impl Trace {
             let beyond =
                 region.lo.iter().zip(&region.len).zip(&of.dims).position(|((lo, len), dim)| lo + len > *dim);
             if let Some(dim) = beyond.filter(|_| read || write) {
-                let message = format!(
-                    "tiles of {} do not divide the {} of dimension {dim} of `{}`",
-                    region.len[dim], of.dims[dim], of.name
-                );
-                return Err(refused(message)
-                    .at(of.span, "")
-                    .note("an object of a fifo is a whole tile")
-                    .help(format!("give it {}", of.dims[dim].next_multiple_of(region.len[dim].max(1))))
-                    .into());
+                return Err(self.beyond(task, of, (&region, dim)).into());
             }
             touches.push(Touch { tensor, read, write, region });
         }
         Ok(touches)
+    }
+
+    /// A box that ends beyond its tensor.
+    #[cold]
+    fn beyond(&self, task: &Task, of: &TensorInfo, (region, dim): (&Piece, usize)) -> Diagnostic {
+        let (lo, len, have) = (region.lo[dim], region.len[dim].max(1), of.dims[dim]);
+        let kernel = &self.bodies[&task.func].name;
+        let need = (lo + len).max(have.next_multiple_of(len));
+        let whole = have / len * len;
+        if lo >= have {
+            let message = format!(
+                "a task of `{kernel}` begins at {lo} of dimension {dim} of `{}`, which has {have}",
+                of.name
+            );
+            return refused(message)
+                .at(of.span, "")
+                .help(format!("start no task from {have} on, or give the dimension {need}"));
+        }
+        let message = match have.is_multiple_of(len) {
+            false => format!("tiles of {len} do not divide the {have} of dimension {dim} of `{}`", of.name),
+            true => format!(
+                "a task of `{kernel}` takes {lo}..{} of dimension {dim} of `{}`, which has {have}",
+                lo + len,
+                of.name
+            ),
+        };
+        let help = match whole {
+            0 => format!("give it {need}"),
+            _ => format!("give it {need}, or {whole} and no task behind it"),
+        };
+        refused(message).at(of.span, "").note("an object of a fifo is a whole tile").help(help)
     }
 
     /// Of each operand, whether a task stores all of its box, whatever data it finds.

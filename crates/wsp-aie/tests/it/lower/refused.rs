@@ -1,7 +1,7 @@
 //! Programs without a form on an array, and what is said of them.
 
-use super::{args, array, numbers, plan, run};
-use wsp_backend::RunError;
+use super::{args, array, backend, numbers, plan, run};
+use wsp_backend::{Backend as _, RunError};
 use wsp_plan::PlanSource;
 
 /// The message of what is refused.
@@ -48,6 +48,52 @@ fn tiles_that_do_not_divide_an_array_are_told_with_the_size_to_give() {
     assert_eq!(
         message(&plan, args(&[("x", &x)], &[])),
         "tiles of 64 do not divide the 100 of dimension 0 of `x`"
+    );
+}
+
+#[test]
+fn a_task_past_the_end_is_refused_with_its_kernel_and_the_extent() {
+    let told = |n: u64, tasks: u32, apart: u32| {
+        let x = array(&[n], 1);
+        let text = format!(
+            "use \"k.pto\"; workload main {{ parallel for i in 0..{tasks} {{ copy(first = {apart} * i); }} }}"
+        );
+        let found = run(&plan(&text, KERNELS, "xdna2"), args(&[("x", &x)], &[]));
+        let Err(RunError::Refused(found)) = found else { panic!("it is refused") };
+        (found.0[0].message.clone(), found.0[0].help[0].clone())
+    };
+    let (message, help) = told(128, 3, 64);
+    assert_eq!(message, "a task of `copy` begins at 128 of dimension 0 of `x`, which has 128");
+    assert_eq!(help, "start no task from 128 on, or give the dimension 192");
+    let (message, help) = told(128, 2, 96);
+    assert_eq!(message, "a task of `copy` takes 96..160 of dimension 0 of `x`, which has 128");
+    assert_eq!(help, "give it 160, or 128 and no task behind it");
+}
+
+#[test]
+fn an_extent_below_zero_is_refused_by_a_check() {
+    let plan = plan(
+        "use \"k.pto\"; workload main { parallel for i in 0..2 { copy(first = 64 * i); } }",
+        KERNELS,
+        "xdna2",
+    );
+    let looked = backend().check_launch(&plan, &args(&[], &[("n", -5)]));
+    let first = &looked.found[0];
+    assert_eq!(first.message, "`n` is an extent of arrays, and is given as -5");
+    assert!(first.is_error() && first.help[0].contains("--set n=64"), "{first:?}");
+}
+
+#[test]
+fn what_is_too_large_for_a_core_names_kernel_tensor_and_elements() {
+    let kernels = KERNELS.replace("1, 64>", "1, 16384>");
+    let x = array(&[16384], 1);
+    let text = "use \"k.pto\"; workload main { parallel for i in 0..1 { copy(first = i); } }";
+    let found = run(&plan(text, &kernels, "xdna2"), args(&[("x", &x)], &[]));
+    let Err(RunError::Refused(found)) = found else { panic!("it is refused") };
+    let found = format!("{:?}", found.0[0]);
+    assert!(
+        found.contains("have `copy` take tiles of at most") && found.contains("elements of `y`"),
+        "{found}"
     );
 }
 
