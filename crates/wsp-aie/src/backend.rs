@@ -11,7 +11,7 @@ pub use file::{DesignArg, DesignFile, DesignRun};
 
 use crate::codes;
 use crate::device::{Device, XDNA1, XDNA2};
-use crate::lower::{Launch, Listed, Lowered, Range, by_process, kernels_of, lower, lower_range};
+use crate::lower::{Launch, Listed, Lowered, Probe, Range, by_process, kernels_of, lower, lower_range};
 use std::sync::Arc;
 use wsp_backend::codes::OPTION_OF_OTHERS;
 use wsp_backend::{
@@ -214,6 +214,16 @@ fn is_extent(module: &Module, name: &str) -> bool {
     })
 }
 
+/// A launch, whose tasks are listed by a program of the simulation.
+fn listed(simulated: &dyn Program, name: String, args: &Args) -> Result<Launch, Diagnostics> {
+    let options =
+        GraphOptions { detail: Detail { accesses: true, ..Detail::default() }, ..GraphOptions::default() };
+    let graph = simulated.graph(args, &options).map_err(RunError::into_diagnostics)?;
+    let table = simulated.table(args, &RunOptions::default()).map_err(RunError::into_diagnostics)?;
+    let listed = Listed { graph, table };
+    Ok(Launch { name, listed, arrays: run::forms(&args.arrays), values: args.values.clone() })
+}
+
 /// The array of a target.
 fn device(target: &Target) -> Device {
     if target.name == ARRAYS[0].name { XDNA1 } else { XDNA2 }
@@ -248,25 +258,35 @@ impl Compiled {
                 .help("give no arrays, and extents that are the same in all launches as parameters")
                 .into());
         }
-        let mut launches = Vec::new();
-        for length in lengths {
-            let mut args = launch.clone();
-            args.values.retain(|(known, _)| known != name);
-            args.values.push((name.to_owned(), ParamValue::Int((*length).into())));
-            self.complete(&mut args)?;
-            launches.push(self.launch(format!("{name}={length}"), &args)?);
-        }
-        Ok(launches)
+        let simulated = self.of.simulation.compile(&self.by_process)?;
+        lengths.iter().map(|length| self.of_length(&*simulated, launch, (name, *length))).collect()
+    }
+
+    /// A launch in which a parameter or an extent has this value.
+    fn of_length(
+        &self,
+        simulated: &dyn Program,
+        launch: &Args,
+        (name, length): (&str, i64),
+    ) -> Result<Launch, Diagnostics> {
+        let mut args = launch.clone();
+        args.values.retain(|(known, _)| known != name);
+        args.values.push((name.to_owned(), ParamValue::Int(length.into())));
+        self.complete(&mut args)?;
+        listed(simulated, format!("{name}={length}"), &args)
     }
 
     /// A design with one sequence for all lengths of a range.
     fn ranged(&self, launch: &Args, range: &Range) -> Result<Lowered, Diagnostics> {
         let mut lengths = range.first()?;
+        let simulated = self.of.simulation.compile(&self.by_process)?;
         for _ in 0..PASSES {
             let all: Vec<i64> = lengths.iter().copied().collect();
             let launches = self.of_lengths(launch, &range.name, &all)?;
             let within = (device(self.target), self.of.steps);
-            let mut lowered = lower_range(&self.by_process, &launches, (range, &all), within)?;
+            let mut probe = |length| self.of_length(&*simulated, launch, (&range.name, length));
+            let of = (range, all.as_slice(), &mut probe as Probe<'_>);
+            let mut lowered = lower_range(&self.by_process, &launches, of, within)?;
             if lowered.open.is_empty() {
                 return Ok(lowered);
             }
@@ -292,15 +312,7 @@ impl Compiled {
 
     /// A launch, whose tasks are listed.
     fn launch(&self, name: String, args: &Args) -> Result<Launch, Diagnostics> {
-        let simulated = self.of.simulation.compile(&self.by_process)?;
-        let options = GraphOptions {
-            detail: Detail { accesses: true, ..Detail::default() },
-            ..GraphOptions::default()
-        };
-        let graph = simulated.graph(args, &options).map_err(RunError::into_diagnostics)?;
-        let table = simulated.table(args, &RunOptions::default()).map_err(RunError::into_diagnostics)?;
-        let listed = Listed { graph, table };
-        Ok(Launch { name, listed, arrays: run::forms(&args.arrays), values: args.values.clone() })
+        listed(&*self.of.simulation.compile(&self.by_process)?, name, args)
     }
 
     /// Adds arrays of zeros that a launch takes and that are not given, where the parameters tell their extents.

@@ -35,7 +35,7 @@
 //! };
 //! let wait = Op::new("aiex.npu.dma_wait").attr("symbol", Attr::Symbol("out".to_owned()));
 //! let body = vec![transfer(x, "in", 0), transfer(y, "out", 1), wait];
-//! design.sequences.push(Sequence { name: "sequence".to_owned(), args: vec![x, y], body, span: Default::default() });
+//! design.sequences.push(Sequence { name: "sequence".to_owned(), args: vec![x, y], lengths: None, body, span: Default::default() });
 //!
 //! assert!(wsp_aie::check(&design).is_empty());
 //! let text = print(&design.module(), Form::Pretty, Version::V2026_03);

@@ -26,6 +26,8 @@ pub struct DesignArg {
     pub name: String,
     /// The type of its elements and its extents; none of a number.
     pub array: Option<(DType, Vec<u64>)>,
+    /// The least and the greatest value of a number; none of an array.
+    pub integers: Option<(i64, i64)>,
     /// The sequence reads it. A number is always read.
     pub read: bool,
     /// It writes it.
@@ -140,7 +142,15 @@ impl DesignFile {
                     }
                 }
             };
-            args.push(DesignArg { name, read: array.is_none(), written: false, array });
+            let integers = if array.is_none() { of.bounds(*value, ty) } else { None };
+            if array.is_none() && integers.is_none() {
+                let message =
+                    format!("`{name}` is `{}`, and a launch gives arrays and integers", text_of(ty));
+                return Err(Diagnostic::error(codes::LAUNCH, message)
+                    .at(of.span, "")
+                    .help("declare the argument as an integer, such as `i32`"));
+            }
+            args.push(DesignArg { name, read: array.is_none(), written: false, array, integers });
         }
         let mut see = |step: &Step| {
             let Step::Move(transfer) = step else { return };
@@ -223,17 +233,19 @@ fn value(arg: &DesignArg, given: &Args) -> Result<Arg, Diagnostic> {
     let name = &arg.name;
     let Some((dtype, shape)) = &arg.array else {
         let of_this = given.values.iter().rev().find(|(known, _)| known == name).map(|(_, value)| *value);
-        return match of_this {
-            Some(ParamValue::Int(value)) if i64::try_from(value).is_ok() => Ok(Arg::Number(value as i64)),
+        let (least, most) = arg.integers.unwrap_or((i64::MIN, i64::MAX));
+        let message = match of_this {
+            Some(ParamValue::Int(value)) => match i64::try_from(value) {
+                Ok(value) if (least..=most).contains(&value) => return Ok(Arg::Number(value)),
+                _ => format!("`{name}` is {value}, and the sequence takes {least} to {most}"),
+            },
             Some(other) => {
-                let message = format!("`{name}` is {other:?}, and the sequence takes an integer of 64 bits");
-                Err(Diagnostic::error(codes::LAUNCH, message).help(format!("write `--set {name}=N`")))
+                format!("`{name}` is {other:?}, and the sequence takes an integer, {least} to {most}")
             }
-            None => {
-                Err(Diagnostic::error(codes::LAUNCH, format!("number `{name}` of the sequence is not given"))
-                    .help(format!("write `--set {name}=N`")))
-            }
+            None => format!("number `{name}` of the sequence is not given"),
         };
+        return Err(Diagnostic::error(codes::LAUNCH, message)
+            .help(format!("write `--set {name}=N`, with N from {least} to {most}")));
     };
     let elements = shape.iter().try_fold(1u64, |all, extent| all.checked_mul(*extent));
     match given.arrays.get(name) {

@@ -165,7 +165,7 @@ impl Ready {
         self.launched().arrays.iter().map(of).collect()
     }
 
-    /// Elements of outputs that no task stores, as far as that is asked for: the program runs beside the design, one task after the other, where what is stored is recorded.
+    /// Elements of outputs that no task stores, where these are asked for: the program runs beside the design, one task after the other, where what is stored is recorded.
     ///
     /// # Errors
     /// What stops that run; a load of elements of a temporary that no task has stored is among it.

@@ -101,6 +101,8 @@ struct Open {
     told: Vec<String>,
     /// Tasks, and whether they tell their end.
     tasks: Vec<(Value, bool)>,
+    /// The second round of a loop is taken, in which loops inside are taken once: what they do twice is known.
+    again: bool,
 }
 
 fn check_steps(design: &Design, sequence: &Sequence, steps: &[Step], findings: &mut Findings) {
@@ -141,8 +143,12 @@ fn take(of: (&Design, &Sequence), steps: &[Step], open: &mut Open, findings: &mu
                 }
                 take(of, &repeated.body, open, findings);
                 // What a round leaves open meets the next one.
+                if std::mem::replace(&mut open.again, true) {
+                    continue;
+                }
                 let mut next = Findings::default();
                 take(of, &repeated.body, open, &mut next);
+                open.again = false;
                 next.0.retain(|found| !findings.0.contains(found));
                 findings.0.append(&mut next.0);
             }
@@ -327,10 +333,17 @@ fn fixed(design: &Design, transfer: &Move, name: &str, findings: &mut Findings) 
         all.iter().fold(0u64, |sum, dim| sum.saturating_add((dim.size - 1).saturating_mul(dim.stride)));
     let last = u64::try_from(offset).ok().and_then(|offset| offset.checked_add(reach));
     if last.is_none_or(|last| last >= elements) {
-        let message = format!(
-            "a transfer of `@{name}` goes to element {} of an array of {elements}",
-            last.unwrap_or(0)
-        );
+        let message = match last {
+            _ if offset < 0 => format!(
+                "a transfer of `@{name}` begins at element {offset} of an array of {elements}, which begins at 0"
+            ),
+            Some(last) => {
+                format!("a transfer of `@{name}` goes to element {last} of an array of {elements}")
+            }
+            None => {
+                format!("a transfer of `@{name}` ends beyond 64 bits, in an array of {elements} elements")
+            }
+        };
         findings.add(codes::TRANSFER, span, message);
     }
 }

@@ -11,7 +11,7 @@ pub(crate) use step::packet;
 pub use step::{Length, Move, Parameter, Repeat, Step, steps};
 
 use crate::device::{Bundle, Device, Direction, Tile};
-use crate::mlir::{Attr, Dim, Module, Op, Region, Type, Value};
+use crate::mlir::{Attr, Dim, Module, Op, Region, Type, Value, text_of};
 use wsp_diag::Span;
 
 /// A design for one device.
@@ -262,6 +262,8 @@ pub struct Sequence {
     pub name: String,
     /// The values that it is given: arrays, and numbers that a launch decides.
     pub args: Vec<Value>,
+    /// The first and the last value that its last argument, a number, may have, where they are said.
+    pub lengths: Option<(i64, i64)>,
     /// Its operations.
     pub body: Vec<Op>,
     /// Where it is written.
@@ -389,7 +391,45 @@ impl Fifo {
     }
 }
 
+/// The least and the greatest integer of a type; none of other types.
+pub(crate) fn integers(ty: &Type) -> Option<(i64, i64)> {
+    match ty {
+        Type::Int(1) => Some((0, 1)),
+        Type::Int(bits @ 2..=64) => Some((i64::MIN >> (64 - bits), i64::MAX >> (64 - bits))),
+        Type::Unsigned(bits @ 1..=63) => Some((0, i64::MAX >> (63 - bits))),
+        Type::Unsigned(64) => Some((0, i64::MAX)),
+        Type::Index => Some((i64::MIN, i64::MAX)),
+        _ => None,
+    }
+}
+
 impl Sequence {
+    /// Whether a number may be the value of an argument.
+    ///
+    /// # Errors
+    /// What it may be.
+    pub(crate) fn takes(&self, module: &Module, value: Value, number: i64) -> Result<(), String> {
+        let (name, ty) = (module.name(value), module.ty(value));
+        let Some((least, most)) = self.bounds(value, ty) else {
+            return Err(format!("`{name}` is `{}`, and a launch gives arrays and integers", text_of(ty)));
+        };
+        if (least..=most).contains(&number) {
+            return Ok(());
+        }
+        Err(format!(
+            "`{name}` is {number}, and `@{}` takes {least} to {most} as `{}`",
+            self.name,
+            text_of(ty)
+        ))
+    }
+
+    /// The least and the greatest value of an argument of this type; none where it is no integer.
+    pub(crate) fn bounds(&self, value: Value, ty: &Type) -> Option<(i64, i64)> {
+        let (least, most) = integers(ty)?;
+        let own = self.lengths.filter(|_| self.args.last() == Some(&value));
+        Some(own.map_or((least, most), |(first, last)| (first.max(least), last.min(most))))
+    }
+
     /// Which of its arguments a value is.
     pub fn argument(&self, value: Value) -> Option<usize> {
         self.args.iter().position(|arg| *arg == value)

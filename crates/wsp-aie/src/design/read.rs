@@ -2,11 +2,11 @@
 
 use super::{
     Allocation, Buffer, Cascade, Core, Design, End, Fifo, Flow, Kernel, Link, Lock, PacketFlow, Port,
-    Sequence, TileDma, TileUse,
+    Sequence, TileDma, TileUse, integers,
 };
 use crate::codes;
 use crate::device::{Bundle, Device, Direction, Tile};
-use crate::mlir::{Attr, Dim, Module, Op, Type, Value};
+use crate::mlir::{Attr, Dim, LENGTH_RANGE, Module, Op, Type, Value};
 use wsp_diag::{Code, Diagnostic};
 use wsp_ordered::OrderedMap;
 
@@ -221,11 +221,34 @@ impl Reading {
                 self.design.dmas.push(TileDma { value, tile, body, span });
             }
             "aie.runtime_sequence" => {
-                only(op, &["sym_name"])?;
+                only(op, &["sym_name", LENGTH_RANGE])?;
                 let block =
                     op.regions.first().and_then(|region| region.blocks.first()).cloned().unwrap_or_default();
                 let name = some_name(op, "sym_name").unwrap_or_default();
-                self.design.sequences.push(Sequence { name, args: block.args, body: block.ops, span });
+                let lengths = match op.find(LENGTH_RANGE) {
+                    None => None,
+                    Some(Attr::Dense(Type::Int(64), ends)) if ends.len() == 2 && ends[0] <= ends[1] => {
+                        Some((ends[0], ends[1]))
+                    }
+                    Some(_) => {
+                        let message =
+                            format!("`{LENGTH_RANGE}` of `{}` is not `array<i64: FIRST, LAST>`", op.name);
+                        return fault(op, codes::ATTRIBUTE, message);
+                    }
+                };
+                let is_number = |value: &Value| integers(self.design.module.ty(*value)).is_some();
+                if lengths.is_some() && !block.args.last().is_some_and(is_number) {
+                    let message =
+                        format!("`{LENGTH_RANGE}` of `{}`, whose last argument is no integer", op.name);
+                    return fault(op, codes::ATTRIBUTE, message);
+                }
+                self.design.sequences.push(Sequence {
+                    name,
+                    args: block.args,
+                    lengths,
+                    body: block.ops,
+                    span,
+                });
             }
             "aie.end" => {}
             _ => return Err(misplaced(op, "a device")),

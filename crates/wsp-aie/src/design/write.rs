@@ -3,7 +3,7 @@
 use super::read::bundle_number;
 use super::{Design, Fifo, Port};
 use crate::device::{Direction, Tile};
-use crate::mlir::{Attr, Block, Module, Op, Region, Type, Value};
+use crate::mlir::{Attr, Block, LENGTH_RANGE, Module, Op, Region, Type, Value};
 use wsp_diag::Span;
 
 impl Design {
@@ -31,6 +31,9 @@ impl Design {
         for sequence in &self.sequences {
             let mut op = Op::new("aie.runtime_sequence");
             set_name(&mut op, "sym_name", Some(sequence.name.as_str()).filter(|name| !name.is_empty()));
+            if let Some((first, last)) = sequence.lengths {
+                op.set(LENGTH_RANGE, Attr::Dense(Type::Int(64), vec![first, last]));
+            }
             let block = Block { args: sequence.args.clone(), ops: sequence.body.clone() };
             op.regions.push(Region { blocks: vec![block] });
             ops.push(spanned(op, sequence.span));

@@ -260,6 +260,40 @@ impl Common {
     }
 }
 
+/// Whether code, as often as it is repeated as a whole, makes these items with these words.
+pub(super) fn makes(code: &[Code], words: &[i64], items: &[Item]) -> bool {
+    let mut at = 0;
+    while at < items.len() {
+        let before = at;
+        if !follows((code, 0), words, items, &mut at) || at == before {
+            return false;
+        }
+    }
+    true
+}
+
+/// Whether items from a place on are those of a round of code; where they end.
+fn follows((code, round): (&[Code], i64), words: &[i64], items: &[Item], at: &mut usize) -> bool {
+    let value = |count: &Count| match count {
+        Count::Fixed(value) => *value,
+        Count::Word(word) => words[*word],
+        Count::Step(first, step) => first.saturating_add(step.saturating_mul(round)),
+        Count::Left(tile, word) => (*tile).min(words[*word].saturating_sub(tile.saturating_mul(round))),
+    };
+    code.iter().all(|code| match code {
+        Code::Once(step, counts) => {
+            let is = items.get(*at).is_some_and(|(of, numbers)| {
+                of == step && numbers.iter().copied().eq(counts.iter().map(value))
+            });
+            *at += usize::from(is);
+            is
+        }
+        Code::Loop(rounds, inner) => {
+            (0..value(rounds)).all(|round| follows((inner, round), words, items, at))
+        }
+    })
+}
+
 /// Whether code takes a word.
 fn uses(code: &[Code], word: usize) -> bool {
     let is = |count: &Count| matches!(count, Count::Word(of) | Count::Left(_, of) if *of == word);

@@ -5,12 +5,13 @@
 //! 3. `flow`: boxes that pass between cores and the host become objects of fifos, all others buffers.
 //! 4. `program`: what a core runs, in all launches that a design is for; `lines`: as loops, with numbers that the host writes; `emit`: as operations.
 //! 5. `host`: fifos at the host, by way of memory tiles where shim tiles have too few channels, and transfers. `sequence`: what starts them and waits for them.
-//! 6. `array`: tiles and ways of streams. `range`: sequences of several lengths as one that takes the length.
+//! 6. `array`: tiles and ways of streams. `range`: sequences of several lengths as one that takes the length, which `series` writes, and `holds` compares with all lengths.
 
 mod array;
 mod assign;
 mod emit;
 mod flow;
+mod holds;
 mod host;
 mod lines;
 mod order;
@@ -18,11 +19,13 @@ mod processes;
 mod program;
 mod range;
 mod sequence;
+mod series;
 mod share;
 mod trace;
 mod values;
 
 pub use array::Placed;
+pub(crate) use holds::Probe;
 pub(crate) use processes::by_process;
 pub use range::Range;
 pub use trace::Listed;
@@ -37,7 +40,7 @@ use emit::{Emitter, words_of};
 use flow::{End, Flows};
 use host::{Fed, HostEnd};
 use program::{Bodies, Program};
-use range::Listing;
+use range::{Fitted, Listing};
 use trace::Trace;
 use wsp_backend::ArrayForm;
 use wsp_core::DType;
@@ -147,22 +150,22 @@ pub fn lower(
 }
 
 /// Launches of a program with these lengths, in order, as one design with a sequence for all lengths of a range; lengths to be launched beside them before it is known to be right
-/// are [open](Lowered::open).
+/// are [open](Lowered::open). Where none is, all other lengths are launched and compared.
 ///
 /// # Errors
 /// As [`lower`]; launches that differ in more than numbers that follow from the length.
 pub(crate) fn lower_range(
     source: &PlanSource,
     launches: &[Launch],
-    (range, lengths): (&Range, &[i64]),
+    (range, lengths, probe): (&Range, &[i64], Probe<'_>),
     within: (Device, u32),
 ) -> Result<Lowered, Diagnostics> {
-    lowered(source, (launches, Some(Listing { range, lengths })), within)
+    lowered(source, (launches, Some((Listing { range, lengths }, probe))), within)
 }
 
 fn lowered(
     source: &PlanSource,
-    (launches, listing): (&[Launch], Option<Listing<'_>>),
+    (launches, ranged): (&[Launch], Option<(Listing<'_>, Probe<'_>)>),
     (device, steps): (Device, u32),
 ) -> Result<Lowered, Diagnostics> {
     let traces = launches
@@ -173,17 +176,27 @@ fn lowered(
     let mut all: Vec<Vec<Assigned>> = traces.iter().map(|trace| assign::ways(trace, cores)).collect();
     let ways = std::mem::take(&mut all[0]);
     let (mut first, mut tried) = (None, 0);
+    let listing = ranged.as_ref().map(|(listing, _)| *listing);
     for way in ways {
         // What is to be one design has the same cores in each launch.
         let same = |ways: &Vec<Assigned>| ways.iter().find(|of| of.is_like(&way)).cloned();
         let Some(others) = all[1..].iter().map(same).collect::<Option<Vec<Assigned>>>() else { continue };
         let assigned = std::iter::once(way.clone()).chain(others);
-        let made = Draft::new((launches, listing), traces.iter().zip(assigned).collect(), &device);
+        let mut made = Draft::new((launches, listing), traces.iter().zip(assigned).collect(), &device);
         // A placement takes up to a second; what is counted takes no time.
         tried += usize::from(made.is_ok());
-        match made.and_then(|draft| draft.in_memory((device, steps))) {
-            Ok(lowered) => return Ok(lowered),
-            Err(fault) => {
+        let done = match &mut made {
+            Ok(draft) => draft.in_memory((device, steps)),
+            Err(fault) => Err(fault.clone()),
+        };
+        match (done, made) {
+            (Ok(lowered), Ok(mut draft)) => {
+                if let Some((listing, probe)) = ranged.filter(|_| lowered.open.is_empty()) {
+                    draft.holds((source, probe), (listing, &device))?;
+                }
+                return Ok(lowered);
+            }
+            (Err(fault), _) | (_, Err(fault)) => {
                 first.get_or_insert(fault);
             }
         }
@@ -214,6 +227,8 @@ struct Draft<'a> {
     programs: Vec<Program>,
     bodies: Bodies,
     ends: Vec<HostEnd>,
+    /// Of a range.
+    fitted: Option<Fitted>,
 }
 
 impl<'a> Draft<'a> {
@@ -240,11 +255,12 @@ impl<'a> Draft<'a> {
         for core in 0..parts[0].assigned.names.len() {
             programs.push(Program::new(&parts, (core, &mut bodies))?);
         }
-        Ok(Draft { launches, listing, parts, programs, bodies, ends })
+        let fitted = listing.map(|listing| listing.fit((&parts, &ends), &programs)).transpose()?;
+        Ok(Draft { launches, listing, parts, programs, bodies, ends, fitted })
     }
 
     /// A design, where tiles have too little memory with fifos that are only as deep as they must be.
-    fn in_memory(mut self, within: (Device, u32)) -> Result<Lowered, Diagnostic> {
+    fn in_memory(&mut self, within: (Device, u32)) -> Result<Lowered, Diagnostic> {
         let fault = match self.design(within) {
             Err(fault) if fault.code == codes::CAPACITY => fault,
             done => return done,
@@ -267,10 +283,10 @@ impl<'a> Draft<'a> {
         }
         let mut launches = Vec::new();
         let mut open = OrderedSet::new();
-        match self.listing {
-            Some(listing) => {
-                let (launched, more) = self.ranged(listing, (&placed, &fifos), &mut design)?;
-                (launches, open) = (vec![launched], more);
+        match self.listing.zip(self.fitted.as_ref()) {
+            Some((listing, fitted)) => {
+                launches.push(self.ranged((listing.range, fitted), (&placed, &fifos), &mut design)?);
+                open.clone_from(&fitted.open);
             }
             None => {
                 for at in 0..self.parts.len() {
@@ -304,7 +320,13 @@ impl<'a> Draft<'a> {
         body.extend(sequence::sequence(trace, flows, (&self.ends, &fed))?);
         let args = values.iter().map(|(_, value)| *value).collect();
         let name = suffix("sequence");
-        design.sequences.push(Sequence { name: name.clone(), args, body, span: Default::default() });
+        design.sequences.push(Sequence {
+            name: name.clone(),
+            args,
+            lengths: None,
+            body,
+            span: Default::default(),
+        });
         Ok(Launched { sequence: name, arrays, tasks: tasks(trace), range: None })
     }
 
@@ -317,24 +339,28 @@ impl<'a> Draft<'a> {
         ends.map(|((end, name), tile)| Fed { end, name, shim: tile.col, arrays }).collect()
     }
 
-    /// Adds the sequence for a range of lengths; lengths that have to be listed too.
+    /// Adds the sequence for a range of lengths.
     fn ranged(
         &self,
-        listing: Listing<'_>,
+        (range, fitted): (&Range, &Fitted),
         (placed, fifos): (&Placed, &FifoNames),
         design: &mut Design,
-    ) -> Result<(Launched, OrderedSet<i64>), Diagnostic> {
+    ) -> Result<Launched, Diagnostic> {
         let (values, arrays) = self.arrays(&self.parts[0], &str::to_owned, design);
         let fed = self.fed((placed, fifos), &values);
-        let of_core = |(program, name): (&Program, &String)| (words_of(name), program.common.words.clone());
-        let words: Vec<_> = self.programs.iter().zip(&self.parts[0].assigned.names).map(of_core).collect();
-        let (body, length, open) =
-            listing.sequence(&self.parts, (&self.ends, &fed), &words, &mut design.module)?;
+        let buffers: Vec<String> = self.parts[0].assigned.names.iter().map(|name| words_of(name)).collect();
+        let (body, length) = series::sequence((range, fitted), &fed, &buffers, &mut design.module)?;
         let args = values.iter().map(|(_, value)| *value).chain([length]).collect();
         let name = "sequence".to_owned();
-        design.sequences.push(Sequence { name: name.clone(), args, body, span: Default::default() });
-        let range = Some(listing.range.clone());
-        Ok((Launched { sequence: name, arrays, tasks: tasks(self.parts[0].trace), range }, open))
+        design.sequences.push(Sequence {
+            name: name.clone(),
+            args,
+            lengths: Some((range.from, range.to)),
+            body,
+            span: Default::default(),
+        });
+        let range = Some(range.clone());
+        Ok(Launched { sequence: name, arrays, tasks: tasks(self.parts[0].trace), range })
     }
 
     /// The arrays of the sequence of a launch, by tensor.
@@ -454,24 +480,28 @@ fn tasks(trace: &Trace) -> Vec<(String, u64)> {
 impl Part<'_> {
     /// Makes the first launch of a design fit this one too: what flows has the same form, and fifos are as deep as either needs.
     fn joins(&self, first: &mut Part<'_>, same_ends: bool, name: &str) -> Result<(), Diagnostic> {
-        let (own, other) = (&self.flows, &mut first.flows);
-        let form = |flows: &Flows| {
-            let stream = |of: &flow::Stream| (of.tensor, of.from, of.to.clone(), of.boxes[0].len.clone());
-            let used = |of: &flow::Use| (of.stream, of.produces);
-            let uses = flows.uses.iter().map(|of| of.iter().map(used).collect::<Vec<_>>());
-            (flows.streams.iter().map(stream).collect::<Vec<_>>(), uses.collect::<Vec<_>>())
-        };
-        if !same_ends || form(own) != form(other) || own.locals != other.locals {
+        if !same_ends || !self.flows_like(first) {
             return Err(refused(format!(
                 "with `{name}` other boxes flow between cores than in the first launch"
             ))
             .note("one design has the same fifos for all lengths")
             .help("emit a design for each of them"));
         }
-        for (of, own) in other.streams.iter_mut().zip(&own.streams) {
+        for (of, own) in first.flows.streams.iter_mut().zip(&self.flows.streams) {
             (of.depth, of.held) = (of.depth.max(own.depth), of.held.max(own.held));
         }
         Ok(())
+    }
+
+    /// Whether what flows has the form that it has in another launch.
+    fn flows_like(&self, first: &Part<'_>) -> bool {
+        let form = |flows: &Flows| {
+            let stream = |of: &flow::Stream| (of.tensor, of.from, of.to.clone(), of.boxes[0].len.clone());
+            let used = |of: &flow::Use| (of.stream, of.produces);
+            let uses = flows.uses.iter().map(|of| of.iter().map(used).collect::<Vec<_>>());
+            (flows.streams.iter().map(stream).collect::<Vec<_>>(), uses.collect::<Vec<_>>())
+        };
+        form(&self.flows) == form(&first.flows) && self.flows.locals == first.flows.locals
     }
 }
 

@@ -49,6 +49,10 @@ pub(crate) struct Program {
     pub(super) common: Common,
     /// The use, by number, whose first object tells that a launch has begun, where the host writes words.
     pub(super) gate: usize,
+    /// Numbers of kernels, by place, that stay numbers in bodies.
+    pub(super) loose: OrderedSet<(FuncId, usize)>,
+    /// The order in which objects of uses are given back.
+    pub(super) order: Vec<usize>,
 }
 
 /// Bodies for the numbers of tasks.
@@ -62,6 +66,16 @@ pub(crate) struct Bodies {
 type KnownBody = ((usize, FuncId), Vec<Option<Const>>, usize);
 
 impl Bodies {
+    /// Numbers for which bodies are known.
+    pub(super) fn count(&self) -> usize {
+        self.known.len()
+    }
+
+    /// Forgets which bodies the numbers after these have.
+    pub(super) fn forget(&mut self, count: usize) {
+        self.known.truncate(count);
+    }
+
     /// The number of the body of a kernel for these numbers, without those that a launch decides.
     fn of(&mut self, of: (usize, FuncId), body: &Kernel, numbers: &[Option<Const>]) -> usize {
         let known = self.known.iter().rev();
@@ -79,10 +93,10 @@ impl Bodies {
 }
 
 /// Values of the numbers of bodies, of a core.
-type Numbers = Vec<Vec<Const>>;
+pub(super) type Numbers = Vec<Vec<Const>>;
 
 /// Values of the numbers of the bodies of a core's tasks, by task in order.
-fn numbers(part: &Part<'_>, core: usize) -> Result<Numbers, Diagnostic> {
+pub(super) fn numbers(part: &Part<'_>, core: usize) -> Result<Numbers, Diagnostic> {
     let mut all = Vec::new();
     let own = (0..part.trace.tasks.len()).filter(|at| part.assigned.core_of[*at] == core);
     for task in own.map(|at| &part.trace.tasks[at]) {
@@ -173,7 +187,7 @@ impl Program {
                 "`{name}` takes nothing from the host, and so cannot tell when a launch of another length begins"
             ))
             .help("emit a design for each length")),
-            gate => Ok(Program { core, steps, common, gate: gate.unwrap_or(0) }),
+            gate => Ok(Program { core, steps, common, gate: gate.unwrap_or(0), loose, order }),
         }
     }
 
@@ -192,7 +206,7 @@ fn releases(parts: &[Part<'_>], core: usize) -> Vec<usize> {
 }
 
 /// What a core does in one launch.
-fn sequence(
+pub(super) fn sequence(
     part: &Part<'_>,
     (launch, numbers, loose, order): (usize, &Numbers, &OrderedSet<(FuncId, usize)>, &[usize]),
     (core, steps, bodies): (usize, &mut Vec<Step>, &mut Bodies),

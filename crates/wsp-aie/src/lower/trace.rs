@@ -1,8 +1,8 @@
 //! The tasks of one launch: what they run, what they touch, and in which process.
 
 use super::processes::{processes, stages};
-use super::refused;
 use super::values::{TensorInfo, elems, params, tensors};
+use super::{Launch, refused};
 use crate::kernel::{self, Body, Number};
 use std::sync::Arc;
 use wsp_backend::{ArrayForm, BARRIER_NODE, GraphListing, LaunchTable, TableRow};
@@ -28,6 +28,9 @@ pub struct Listed {
     pub table: LaunchTable,
 }
 
+/// By kernel and the words that decide it, whether operands are stored as a whole.
+type Whole = OrderedMap<(FuncId, Vec<u32>), Vec<bool>>;
+
 /// A launch whose values are known.
 #[derive(Debug)]
 pub(crate) struct Trace {
@@ -44,7 +47,7 @@ pub(crate) struct Trace {
     /// Bodies of kernels.
     pub(crate) bodies: OrderedMap<FuncId, Body>,
     /// By kernel and the words that decide it: which operands are stored as a whole.
-    whole: OrderedMap<(FuncId, Vec<u32>), Vec<bool>>,
+    whole: Whole,
     /// Tasks in elaboration order.
     pub(crate) tasks: Vec<Task>,
     /// Processes of the pipeline, where there is one.
@@ -143,15 +146,34 @@ impl Trace {
         arrays: &[ArrayForm],
         values: &[(String, ParamValue)],
     ) -> Result<Trace, Diagnostics> {
+        let module = Arc::new(into_verified(parts(source)?.0.module.clone())?);
+        let (bodies, whole) = Default::default();
+        Trace::of(source, (listed, arrays, values), (module, bodies, whole))
+    }
+
+    /// Another launch of a program; bodies of kernels are taken from it where parameters and types are the same.
+    pub(super) fn like(other: &Trace, source: &PlanSource, launch: &Launch) -> Result<Trace, Diagnostics> {
         let (plan, workload) = parts(source)?;
-        let module = Arc::new(into_verified(plan.module.clone())?);
+        let params = params(&other.module, workload, &launch.listed.table, &launch.arrays, &launch.values);
+        let same = params == other.params && elems(plan, &launch.arrays) == other.elems;
+        let (bodies, whole) =
+            if same { (other.bodies.clone(), other.whole.clone()) } else { Default::default() };
+        let of = (&launch.listed, launch.arrays.as_slice(), launch.values.as_slice());
+        Trace::of(source, of, (other.module.clone(), bodies, whole))
+    }
+
+    fn of(
+        source: &PlanSource,
+        (listed, arrays, values): (&Listed, &[ArrayForm], &[(String, ParamValue)]),
+        (module, bodies, whole): (Arc<Verified>, OrderedMap<FuncId, Body>, Whole),
+    ) -> Result<Trace, Diagnostics> {
+        let (plan, workload) = parts(source)?;
         let params = params(&module, workload, &listed.table, arrays, values);
         let elems = elems(plan, arrays);
         let tensors = tensors(&module, plan, &params, &elems, arrays)?;
         let processes = workload.map_or_else(Vec::new, |plan| processes(&plan.module));
         let stages = workload.map(|plan| stages(&plan.module, &processes)).transpose()?.unwrap_or_default();
-        let (written, bodies, whole, tasks) =
-            (OrderedSet::new(), OrderedMap::new(), OrderedMap::new(), Vec::new());
+        let (written, tasks) = (OrderedSet::new(), Vec::new());
         let mut trace = Trace {
             module,
             params,

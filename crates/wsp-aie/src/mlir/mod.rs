@@ -16,6 +16,7 @@ mod tree;
 mod types;
 
 pub use parse::parse;
+pub(crate) use print::LENGTH_RANGE;
 pub use print::{Form, print};
 pub use table::Version;
 pub use tree::{Attr, Block, Dim, MAX_DEPTH, Module, Op, Region, Shaped, Type, Value, ValueInfo};

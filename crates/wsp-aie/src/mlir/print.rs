@@ -34,6 +34,9 @@ pub(super) struct Printer<'m> {
     level: usize,
 }
 
+/// The attribute of a sequence that takes a length: the lengths that it is for, from the first to the last.
+pub(crate) const LENGTH_RANGE: &str = "length_range";
+
 impl Printer<'_> {
     fn ops(&mut self, ops: &[Op]) {
         self.level += 1;
@@ -60,7 +63,10 @@ impl Printer<'_> {
         let row = table::find(&op.name);
         let is_array = op.name.starts_with("aie");
         match row {
-            Some(row) if !is_array || self.form == Form::Pretty => self.pretty(op, row),
+            // Their own form of a sequence has no room for it.
+            Some(row) if op.find(LENGTH_RANGE).is_none() && (!is_array || self.form == Form::Pretty) => {
+                self.pretty(op, row);
+            }
             _ => self.generic(op, row),
         }
     }
@@ -76,9 +82,12 @@ impl Printer<'_> {
             });
             self.out.push(']');
         }
-        if !op.attrs.is_empty() {
+        // What the operation itself does not know stands behind its regions.
+        let (others, own): (Vec<_>, Vec<_>) =
+            op.attrs.iter().cloned().partition(|(name, _)| name == LENGTH_RANGE);
+        if !own.is_empty() {
             self.out.push_str(" <");
-            write_dict(&mut self.out, &op.attrs);
+            write_dict(&mut self.out, &own);
             self.out.push('>');
         }
         if !op.regions.is_empty() {
@@ -88,6 +97,10 @@ impl Printer<'_> {
                 self.region(region, true, row.and_then(|row| row.ends));
             }
             self.out.push(')');
+        }
+        if !others.is_empty() {
+            self.out.push(' ');
+            write_dict(&mut self.out, &others);
         }
         self.out.push_str(" : ");
         let types =

@@ -291,6 +291,7 @@ impl<'d> Machine<'d> {
                     running.arrays.insert(*value, (self.host + i, ty.element_bytes().unwrap_or(1)));
                 }
                 (Arg::Number(number), _) if ty.shaped().is_none() => {
+                    sequence.takes(&self.design.module, *value, *number).map_err(fault)?;
                     running.numbers.insert(*value, *number);
                 }
                 _ => return Err(fault(format!("value {i} of the launch is not what the sequence takes"))),

@@ -5,7 +5,7 @@ use super::{Failure, arith, not_run};
 use crate::codes;
 use crate::design::{Buffer, Design, Length, Move, Parameter, Repeat, Step};
 use crate::device::{Direction, QUEUE, Tile};
-use crate::mlir::{Attr, Op, Value};
+use crate::mlir::{Attr, Op, Type, Value};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ordered::OrderedMap;
 
@@ -137,10 +137,11 @@ impl Running {
         net: &mut Net,
         memory: &mut [Vec<u8>],
     ) -> Result<bool, Failure> {
-        let before = self.at;
+        let mut moved = false;
         while let Some(step) = self.steps.get(self.at).cloned() {
             if let Step::Loop(of) = step {
                 self.round(*of)?;
+                moved = true;
                 continue;
             }
             if let Step::Parameter(word) = &step {
@@ -149,8 +150,9 @@ impl Running {
                 break;
             }
             self.at += 1;
+            moved = true;
         }
-        Ok(self.at > before)
+        Ok(moved)
     }
 
     fn step(&mut self, design: &Design, net: &mut Net, step: &Step) -> Result<bool, Failure> {
@@ -190,7 +192,7 @@ impl Running {
                 }
             }
             Step::Compute(op) => {
-                self.compute(op)?;
+                self.compute(design, op)?;
                 Ok(true)
             }
             Step::Parameter(_) | Step::Loop(_) => Ok(true),
@@ -324,7 +326,11 @@ impl Running {
     }
 
     /// Numbers that are made from others.
-    fn compute(&mut self, op: &Op) -> Result<(), Failure> {
+    fn compute(&mut self, design: &Design, op: &Op) -> Result<(), Failure> {
+        let bits = match op.results.first().map(|result| design.module.ty(*result)) {
+            Some(Type::Int(bits) | Type::Unsigned(bits)) => *bits,
+            _ => 64,
+        };
         let given: Vec<i64> =
             op.operands.iter().filter_map(|value| self.numbers.get(value).copied()).collect();
         let made = match op.name.as_str() {
@@ -332,21 +338,24 @@ impl Running {
                 Some(Attr::Int(value, _)) => Some(*value),
                 _ => None,
             },
-            "arith.index_cast" | "arith.extsi" => given.first().copied(),
+            "arith.index_cast" | "arith.extsi" => given.first().map(|value| arith::wrap(*value, bits) as i64),
             name if arith::binary_of(name).is_none() => {
                 return Err(Failure::Fault(*not_run(
                     &format!("`{}` in a runtime sequence", op.name),
                     op.span,
                 )));
             }
-            _ => arith::of_integers(op, 64, &given),
+            _ => arith::of_integers(op, bits, &given),
         };
         match (made, op.results.first()) {
             (Some(made), Some(result)) => {
                 self.numbers.insert(*result, made);
                 Ok(())
             }
-            _ => fault(format!("`{}` makes no number of these operands", op.name), op.span),
+            _ => {
+                let given: Vec<String> = given.iter().map(i64::to_string).collect();
+                fault(format!("`{}` makes no number of {}", op.name, given.join(" and ")), op.span)
+            }
         }
     }
 }

@@ -227,3 +227,18 @@ fn loops_of_a_sequence_are_checked_and_run() {
         assert!(found.contains(&code), "{from}: {found:?}");
     }
 }
+
+/// What is inside a loop is looked at as often as loops are around it, and not twice for each.
+#[test]
+fn loops_that_are_deep_are_checked() {
+    let begin = SCALE.find("      aiex.npu").expect("it has transfers");
+    let end = SCALE.find("    }\n  }\n}").expect("it ends");
+    let depth = 50;
+    let bounds = "%a = arith.constant 0 : index\n%b = arith.constant 1 : index\n";
+    let open: String = (0..depth).map(|i| format!("scf.for %r{i} = %a to %b step %b {{\n")).collect();
+    let text =
+        [&SCALE[..begin], bounds, &open, &SCALE[begin..end], &"}\n".repeat(depth), &SCALE[end..]].concat();
+    assert_eq!(codes(&text), Vec::<u16>::new());
+    let reused = text.replace("aiex.npu.dma_wait {symbol = @out}", "");
+    assert!(codes(&reused).contains(&1842), "{:?}", codes(&reused));
+}

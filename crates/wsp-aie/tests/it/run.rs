@@ -207,3 +207,62 @@ fn what_only_a_run_shows_is_a_fault_with_a_place() {
         assert!(fault.primary.is_some_and(|label| label.span.end > label.span.start), "{to}");
     }
 }
+
+/// `SCALE` with another sequence.
+fn with_sequence(args: &str, before: &str, from: &str) -> String {
+    let text = SCALE.replace("%y: memref<1024xi32>) {", &format!("%y: memref<1024xi32>{args}) {{\n{before}"));
+    assert_ne!(text, SCALE);
+    text.replacen("%x[0, 0, 0, 0]", from, 1)
+}
+
+#[test]
+fn numbers_of_a_sequence_have_the_values_of_their_types() {
+    for (ty, least, most) in [
+        ("i32", i64::from(i32::MIN), i64::from(i32::MAX)),
+        ("i8", -128, 127),
+        ("i1", 0, 1),
+        ("index", i64::MIN, i64::MAX),
+    ] {
+        let design = design(&with_sequence(&format!(", %n: {ty}"), "", "%x[0, 0, 0, 0]"));
+        let run = |number: i64| {
+            let mut args = [ints(0..1024), ints(vec![0; 1024]), Arg::Number(number)];
+            run(&design, Allocation::Declared, &mut args)
+        };
+        for number in [least, most] {
+            run(number).unwrap_or_else(|fault| panic!("{ty}: {:?}", fault.diagnostic()));
+        }
+        for number in [least.checked_sub(1), most.checked_add(1)].into_iter().flatten() {
+            let Err(Failure::Fault(fault)) = run(number) else { panic!("{ty}: {number}") };
+            assert!(
+                fault.message.contains(&format!("takes {least} to {most} as `{ty}`")),
+                "{}",
+                fault.message
+            );
+        }
+    }
+    let float = with_sequence(", %n: f32", "", "%x[0, 0, 0, 0]");
+    let file = wsp_aie::DesignFile::read(wsp_diag::FileId(0), &float).expect("it is a design");
+    let found = file.args("sequence").expect_err("no launch gives it").message;
+    assert_eq!(found, "`n` is `f32`, and a launch gives arrays and integers");
+}
+
+#[test]
+fn sequences_compute_in_the_width_of_types() {
+    let wrapped = "      %c = arith.constant 2147483647 : i32
+      %o = arith.constant 1 : i32
+      %z = arith.addi %c, %o : i32
+      %w = arith.extsi %z : i32 to i64
+      %k = arith.constant 2147483648 : i64
+      %d = arith.addi %w, %k : i64
+";
+    let mut args = [ints(0..1024), ints(vec![0; 1024])];
+    let made = design(&with_sequence("", wrapped, "%x[0, 0, 0, %d]"));
+    run(&made, Allocation::Declared, &mut args).unwrap_or_else(|fault| panic!("{:?}", fault.diagnostic()));
+    let divided = "      %o = arith.constant 1 : i64
+      %z = arith.constant 0 : i64
+      %d = arith.divsi %o, %z : i64
+";
+    let made = design(&with_sequence("", divided, "%x[0, 0, 0, %d]"));
+    let Err(Failure::Fault(fault)) = run(&made, Allocation::Declared, &mut args) else { panic!("it runs") };
+    assert_eq!(fault.message, "`arith.divsi` makes no number of 1 and 0");
+}

@@ -99,6 +99,7 @@ fn of_others(args: &RunArgs) -> Vec<(&'static str, bool)> {
         ("--threads", args.threads.is_some()),
         ("--check", args.check),
         ("--no-check", args.no_check),
+        ("--phases", args.phases),
         ("--reference", args.reference.is_some()),
         ("--allow-unwritten", !args.allow_unwritten.is_empty()),
         ("--cache", args.cache.is_some()),

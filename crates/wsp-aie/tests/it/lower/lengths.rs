@@ -2,6 +2,7 @@
 
 use super::examples::{attention, close, example, product};
 use super::{args, array, backend, numbers, plan};
+use wsp_aie::DesignFile;
 use wsp_aie::design::Design;
 use wsp_aie::mlir::{Form, Version, parse, print};
 use wsp_aie::run::{Allocation, Arg, Machine};
@@ -61,7 +62,7 @@ fn one_sequence_attends_to_as_many_tokens_as_it_is_given() {
     let room = 8192;
     let (q, k, v) = (array(&[1, 64], 1), array(&[room, 64], 2), array(&[room, 64], 3));
     let given = args(&[("q", &q), ("keys", &k), ("values", &v)], &[]);
-    let range = ("tokens", Lengths::Range(1, 8191));
+    let range = ("tokens", Lengths::Range(1, 511));
     let text = written(&example!("decode", "xdna2"), given, range).expect("it is a design");
     let module = parse(FileId::default(), &text).expect("it is read");
     let pretty = print(&module, Form::Pretty, Version::V2026_09);
@@ -71,7 +72,7 @@ fn one_sequence_attends_to_as_many_tokens_as_it_is_given() {
     assert!(pretty.contains("arith.divsi"), "{pretty}");
     assert!(wsp_aie::check(&design).is_empty(), "{:?}", wsp_aie::check(&design));
     let mut machine = Machine::new(&design, Allocation::Lowered).expect("it runs");
-    for tokens in [200, 8191, 1, 32, 33, 200] {
+    for tokens in [200, 511, 1, 32, 33, 200] {
         let mut given = [&q, &k, &v, &Array::of(&[1, 64], &[0f32; 64]).expect("it is small")]
             .map(|array| Arg::Array(array.bytes().to_vec()))
             .to_vec();
@@ -89,9 +90,97 @@ fn one_sequence_attends_to_as_many_tokens_as_it_is_given() {
 fn ranges_that_no_sequence_takes_are_told() {
     let found = written(&example!("scale", "xdna1"), Args::default(), ("n", Lengths::Range(1024, 1_000_000)));
     let told = found.expect_err("it is refused").0[0].message.clone();
-    assert_eq!(told, "lengths 1024 to 1000000 of `n`, and a range has 65536 at most, from 1 on");
+    assert_eq!(told, "lengths 1024 to 1000000 of `n`, and a range has 65536 at most, from 1 to 1048576");
+    let far = ("n", Lengths::Range(2_000_000_000, 2_000_000_064));
+    let found = written(&example!("scale", "xdna1"), Args::default(), far).expect_err("it is refused");
+    assert!(found.0[0].message.ends_with("from 1 to 1048576"), "{found}");
     let found = written(&example!("scale", "xdna1"), Args::default(), ("n", Lengths::Range(1024, 1030)));
-    assert!(found.is_err(), "lengths that tiles do not divide");
+    let found = found.expect_err("it is refused").0[0].message.clone();
+    assert_eq!(found, "with other lengths of `n` arrays have other extents");
+}
+
+/// Sums of rows of 32, and a kernel that adds 1000 so often as its word says.
+const SUMS: &str = "
+    PTO_SHAPE(q, one, dim)
+    PTO_SHAPE(keys, room, dim)
+    PTO_SHAPE(o, one, dim)
+    PTO_TENSOR(acc, float, 1, dim)
+    struct Begin { uint32_t none; };
+    struct Tile { uint32_t first, count; };
+    struct End { uint32_t f; };
+    PTO_KERNEL_IMPL(begin) {
+        auto desc = PTO_GET_DESCRIPTOR<Begin>();
+        VecTile<float, 1, dim> a;
+        TLOAD(a, q, {desc.none, 0}); TSTORE(acc, a, {0, 0});
+    }
+    PTO_KERNEL_IMPL(attend) {
+        auto desc = PTO_GET_DESCRIPTOR<Tile>();
+        VecTile<float, 32, dim> k; VecTile<float, 1, dim> a; VecTile<float, 1, dim> s;
+        TLOAD(k, keys, {desc.first, 0}, desc.count); TLOAD(a, acc, {0, 0});
+        TCOLSUM(s, k); TADD(a, a, s); TSTORE(acc, a, {0, 0});
+    }
+    PTO_KERNEL_IMPL(finish) {
+        auto desc = PTO_GET_DESCRIPTOR<End>();
+        VecTile<float, 1, dim> a;
+        TLOAD(a, acc, {0, 0});
+        for (uint32_t i = 0; i < desc.f; ++i) { TADDS(a, a, 1000.0f); }
+        TSTORE(o, a, {0, 0});
+    }";
+
+/// Rows up to `n`, and as many thousands.
+fn sums(n: &str, thousands: &str) -> PlanSource {
+    let text = format!(
+        "use \"k.pto\"; param tokens; let n = {n};
+        workload main {{
+            begin(none = 0);
+            parallel for t in 0..ceildiv(n, 32) {{ attend(first = 32 * t, count = min(32, n - 32 * t)); }}
+            finish(f = {thousands});
+        }}"
+    );
+    plan(&text, SUMS, "xdna2")
+}
+
+fn sums_of(n: &str, thousands: &str) -> Result<String, Diagnostics> {
+    let given = args(&[("q", &array(&[1, 16], 1)), ("keys", &array(&[256, 16], 2))], &[]);
+    written(&sums(n, thousands), given, ("tokens", Lengths::Range(1, 200)))
+}
+
+/// What fits the ends of a range and the steps in it is compared with every other length.
+#[test]
+fn one_length_that_differs_from_all_others_is_found() {
+    let bump = "max(0, min(tokens - 56, 58 - tokens))";
+    for (n, thousands, length, what) in [
+        ("tokens", &*format!("1 + {bump}"), 57, "`core_0` has other tasks"),
+        ("tokens", "(tokens == 57) + 1", 57, "`core_0` has other tasks"),
+        (&*format!("tokens - 32 * {bump}"), "1", 57, "`core_0` has other tasks"),
+    ] {
+        let found = sums_of(n, thousands).expect_err("no sum fits all lengths").0[0].clone();
+        assert!(found.message.starts_with(&format!("with tokens={length} {what}")), "{}", found.message);
+    }
+}
+
+#[test]
+fn a_design_of_a_range_takes_no_other_length() {
+    let text = sums_of("tokens", "1").expect("it is a design");
+    let file = DesignFile::read(FileId::default(), &text).expect("it is a design");
+    let arg = file.args("sequence").expect("it is there").pop().expect("the length is the last");
+    assert_eq!((arg.name.as_str(), arg.integers), ("tokens", Some((1, 200))));
+    let run = |tokens: i64| {
+        let (q, keys) = (array(&[1, 16], 1), array(&[256, 16], 2));
+        file.run("sequence", &args(&[("array_q", &q), ("array_keys", &keys)], &[("tokens", tokens)]))
+    };
+    run(1).expect("the first length");
+    run(200).expect("the last length");
+    for tokens in [0, -5, 201] {
+        let found = run(tokens).expect_err("it is refused").into_diagnostics().0[0].message.clone();
+        assert_eq!(found, format!("`tokens` is {tokens}, and the sequence takes 1 to 200"));
+    }
+    let design = design(&text);
+    assert_eq!(design.sequences[0].lengths, Some((1, 200)));
+    let mut machine = Machine::new(&design, Allocation::Lowered).expect("it runs");
+    let mut given = [1024, 64, 16_384].map(|bytes| Arg::Array(vec![0; bytes])).to_vec();
+    given.push(Arg::Number(0));
+    assert!(machine.launch(Some("sequence"), &mut given, &mut |_, _| false).is_err());
 }
 
 #[test]
