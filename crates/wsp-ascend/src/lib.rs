@@ -13,6 +13,7 @@ mod hosted;
 pub mod kernels;
 mod orchestration;
 mod package;
+mod places;
 pub mod runtime_headers;
 mod writer;
 

@@ -1,5 +1,7 @@
 //! Lines of C++, indented by nesting.
 
+use std::fmt::Write as _;
+
 /// Text under way.
 #[derive(Default)]
 pub(crate) struct Writer {
@@ -45,4 +47,24 @@ impl Writer {
     pub(crate) fn finish(self) -> String {
         self.text
     }
+}
+
+/// A string of C++.
+pub(crate) fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for byte in text.bytes() {
+        match byte {
+            b'"' | b'\\' | b'?' => {
+                quoted.push('\\');
+                quoted.push(char::from(byte));
+            }
+            b' '..=b'~' => quoted.push(char::from(byte)),
+            // Three octal digits end by themselves.
+            _ => {
+                let _ = write!(quoted, "\\{byte:03o}");
+            }
+        }
+    }
+    quoted.push('"');
+    quoted
 }

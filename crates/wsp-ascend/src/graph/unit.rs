@@ -2,8 +2,7 @@
 
 use super::fences::Fence;
 use super::{GraphEmitError, expr};
-use crate::writer::Writer;
-use std::fmt::Write as _;
+use crate::writer::{Writer, quoted};
 use wsp_core::tg::{CoreType, FenceScope, Platform, Scalar};
 use wsp_tg::plan::{BindItem, BindTensor, KernelItem};
 use wsp_tg::{GraphPlan, UnitPlan};
@@ -228,24 +227,4 @@ fn conditions(w: &mut Writer, graph: &GraphPlan) -> Result<(), GraphEmitError> {
     w.close("}");
     w.line("");
     Ok(())
-}
-
-/// A string of C++.
-fn quoted(text: &str) -> String {
-    let mut quoted = String::from("\"");
-    for byte in text.bytes() {
-        match byte {
-            b'"' | b'\\' | b'?' => {
-                quoted.push('\\');
-                quoted.push(char::from(byte));
-            }
-            b' '..=b'~' => quoted.push(char::from(byte)),
-            // Three octal digits end by themselves.
-            _ => {
-                let _ = write!(quoted, "\\{byte:03o}");
-            }
-        }
-    }
-    quoted.push('"');
-    quoted
 }

@@ -2,7 +2,7 @@
 
 use super::paged::{self, Pages};
 use super::{Told, codes};
-use crate::orchestration::literal_place;
+use crate::places::literal_place;
 use std::cell::RefCell;
 use wsp_core::{AxisId, CacheId, DType, LocalId, ParamId, TensorId};
 use wsp_diag::{Diagnostic, SourceMap, Span};

@@ -1,8 +1,8 @@
 //! Expressions of generators, of launches and of regions as C++, with the arithmetic of a plain run.
 
 use super::names::Names;
-use super::places::Places;
 use crate::kernels::{constant, identifier, math};
+use crate::places::Places;
 use std::cell::RefCell;
 use wsp_core::TierSetId;
 use wsp_diag::{Diagnostic, Span};

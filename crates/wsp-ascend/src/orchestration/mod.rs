@@ -14,7 +14,6 @@ mod fixed;
 mod launch;
 mod memory;
 mod names;
-mod places;
 mod regions;
 mod submit;
 mod table;
@@ -22,13 +21,11 @@ mod walk;
 mod workload;
 
 use crate::kernels::{ArgumentKind, ArrayArgument, KernelSource, codes};
-use crate::writer::Writer;
+use crate::places::{self, Places};
+use crate::writer::{Writer, quoted};
 use code::Code;
 use expr::Needs;
 use names::Names;
-pub(crate) use places::FILE as PLACES;
-use places::Places;
-pub(crate) use places::literal_place;
 use std::cell::RefCell;
 pub(crate) use walk::{Walk, WalkedKernel};
 pub(crate) use workload::Workload;
@@ -97,11 +94,6 @@ pub(crate) struct Orchestration {
     pub(crate) places: String,
     /// What it includes, if it does: a name and the text.
     pub(crate) included: Option<(&'static str, String)>,
-}
-
-/// A text as a C++ literal: names hold no line ends and no quotes.
-pub(crate) fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.escape_default())
 }
 
 /// The name by which a user gives a tensor: of a cache its pages, `kv.k`.
@@ -194,7 +186,7 @@ fn header(source: &Source<'_>, kernels: &[Made]) -> String {
     let builds_on = if source.workload.is_some() { "workload" } else { "launch" };
     let builds_on = if source.table.is_some() { "table" } else { builds_on };
     out.line(format!("#include \"pto/wsp/backend/npu/{builds_on}.hpp\""));
-    out.line(format!("#include {}", quoted(PLACES)));
+    out.line(format!("#include {}", quoted(places::FILE)));
     out.line("");
     out.line("namespace program {");
     out.line("");

@@ -1,12 +1,12 @@
 //! The tasks of a workload as C++: its values and tables are part of the launch, and its expander takes the place of generators.
 
+use super::Source;
 use super::expr::{binary, can_fail};
 use super::names::all;
-use super::places::word_places;
-use super::{Source, quoted};
 use crate::expander::{ExpanderNames, emit_expander};
 use crate::kernels::codes;
-use crate::writer::Writer;
+use crate::places::word_places;
+use crate::writer::{Writer, quoted};
 use wsp_backend::{Expansion, LaunchTable};
 use wsp_core::{FuncId, TableId};
 use wsp_diag::{Diagnostic, Diagnostics, Span};

@@ -1,7 +1,8 @@
 //! What a package was made from, as JSON.
 
 use super::number;
-use crate::orchestration::{name_of_tensor, quoted};
+use crate::orchestration::name_of_tensor;
+use crate::writer::quoted;
 use std::fmt::Write as _;
 use wsp_backend::{ContentKey, Package, signed};
 use wsp_core::{DType, TensorId};
@@ -22,6 +23,7 @@ pub(super) fn text(
     let mut out = String::from("{\n");
     let entry = module.entry.as_ref().map_or("", |entry| entry.name.as_str());
     let _ = writeln!(out, "  \"package\": {VERSION},");
+    // Names and paths are words: a literal of C++ is one of JSON.
     let _ = writeln!(out, "  \"program\": {},", quoted(entry));
     let _ = writeln!(out, "  \"target\": {},", quoted(target.name));
     let _ = writeln!(out, "  \"made_by\": \"pto-wsp {}\",", env!("CARGO_PKG_VERSION"));

@@ -25,6 +25,7 @@ mod workload;
 
 use crate::kernels::{Chip, codes, emit_kernel_of, files};
 use crate::orchestration::{self, Generated, Made};
+use crate::places;
 use crate::{expander, host, runtime_headers};
 use std::path::{Path, PathBuf};
 use wsp_backend::codes::NO_FILES;
@@ -80,7 +81,7 @@ pub(crate) fn emit(
     add("task_abi.h", kernels::abi(&tasks));
     add("aicore_dispatch.cpp", kernels::dispatch(&tasks));
     add("program.hpp", text.header);
-    add(orchestration::PLACES, text.places);
+    add(places::FILE, text.places);
     let runtime = if source.on_host.is_empty() { RUNTIME } else { host_kernels::NO_RUNTIME };
     add("orchestration.cpp", text.source + runtime);
     if let Some((path, text)) = text.included {

@@ -6,8 +6,8 @@ mod ops;
 
 use super::Source;
 use super::launch::printer;
-use super::places::word_places;
 use super::workload::{hex, list};
+use crate::places::word_places;
 use crate::writer::Writer;
 use ops::{Op, code_of};
 use wsp_core::{FuncId, ParamId};

@@ -1,7 +1,6 @@
 //! Where expressions stand in the source, as a table of the package: what a trap names.
 
-use super::quoted;
-use crate::writer::Writer;
+use crate::writer::{Writer, quoted};
 use std::path::Path;
 use std::sync::Arc;
 use wsp_diag::{SourceFile, SourceMap, Span};
@@ -15,19 +14,19 @@ const SHOWN: usize = 80;
 
 /// The places that a package names, in the order in which it does.
 #[derive(Default)]
-pub(super) struct Places {
+pub(crate) struct Places {
     sources: Option<Arc<SourceMap>>,
     numbers: OrderedMap<Span, usize>,
     all: Vec<Span>,
 }
 
 impl Places {
-    pub(super) fn new(sources: Option<Arc<SourceMap>>) -> Places {
+    pub(crate) fn new(sources: Option<Arc<SourceMap>>) -> Places {
         Places { sources, ..Places::default() }
     }
 
     /// A place as C++; none where its text is not known.
-    pub(super) fn place(&mut self, span: Span) -> Option<String> {
+    pub(crate) fn place(&mut self, span: Span) -> Option<String> {
         let file = self.sources.as_ref()?.file(span.file)?;
         file.text.get(span.start as usize..span.end as usize).filter(|text| !text.trim().is_empty())?;
         let number = *self.numbers.entry(span).or_insert_with(|| {
@@ -38,12 +37,12 @@ impl Places {
     }
 
     /// A place as the last argument of a call, with the comma before it.
-    pub(super) fn argument(&mut self, span: Span) -> String {
+    pub(crate) fn argument(&mut self, span: Span) -> String {
         self.place(span).map_or_else(String::new, |place| format!(", {place}"))
     }
 
     /// `places.hpp`.
-    pub(super) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let mut out = Writer::default();
         out.line(
             "// Where the expressions of the program stand in its source. Emitted by PTO-WSP; do not edit.",
@@ -71,7 +70,7 @@ impl Places {
 }
 
 /// Lists the places of words of a program, each with the word, that of an expression or all ones, and the place. What names the list.
-pub(super) fn word_places(out: &mut Writer, rows: impl Iterator<Item = (u32, u32, String)>) -> String {
+pub(crate) fn word_places(out: &mut Writer, rows: impl Iterator<Item = (u32, u32, String)>) -> String {
     let word = |word: u32| if word == u32::MAX { "no_word".to_owned() } else { word.to_string() };
     let rows = rows.map(|(at, expr, place)| format!("{{{}, {}, {place}}},", word(at), word(expr)));
     let rows: Vec<String> = rows.collect();
