@@ -167,7 +167,7 @@ fn a_design_of_a_range_takes_no_other_length() {
     assert_eq!((arg.name.as_str(), arg.integers), ("tokens", Some((1, 200))));
     let run = |tokens: i64| {
         let (q, keys) = (array(&[1, 16], 1), array(&[256, 16], 2));
-        file.run("sequence", &args(&[("array_q", &q), ("array_keys", &keys)], &[("tokens", tokens)]))
+        file.run("sequence", &args(&[("q", &q), ("keys", &keys)], &[("tokens", tokens)]))
     };
     run(1).expect("the first length");
     run(200).expect("the last length");
