@@ -283,7 +283,7 @@ fn channels_are_those_of_a_workload_that_uses_the_file() {
     let text = "PTO_CHANNEL(c, 2)";
     let mut sources = SourceMap::default();
     let (_, found) = parse(sources.add("t.pto", text), text);
-    assert!(found.iter().next().is_some_and(|found| found.help[0].contains("`use \"FILE.pto\";")));
+    assert!(found.first().is_some_and(|found| found.help[0].contains("`use \"FILE.pto\";")));
 }
 
 #[test]
