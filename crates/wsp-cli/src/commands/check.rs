@@ -111,7 +111,7 @@ fn program(session: &mut Session, path: &Path, args: &CheckArgs) -> Result<(), V
     if faults.is_empty() { Ok(()) } else { Err(faults) }
 }
 
-/// Looks at the launch of a program as far as values tell it; prints what becomes of it.
+/// Looks at the launch of a program with the values that there are; prints what becomes of it.
 fn launched(
     session: &Session,
     path: &Path,

@@ -63,7 +63,7 @@ impl Session {
             true => self.read_generator(path, kind, kernels)?,
             false => read_source(path).map_err(|fault| vec![fault])?,
         };
-        // What is told of it has places in the text that was made of it.
+        // Diagnostics have places in the text that was made of it.
         let name = if kind.is_generator() { format!("{name}, as a workload") } else { name };
         let (module, found) = text::parse(&name, &source, &mut self.sources);
         let Some(module) = module else { return Err(found) };
@@ -159,7 +159,7 @@ pub(super) fn check(
 ) -> Result<Checked, Vec<Diagnostic>> {
     let first = session.sources.names().count();
     let mut source = session.read_workload(path, kernels)?;
-    // What the used file declares too is an extent of arrays: it is told to what looks at a launch.
+    // What the used file declares too is an extent of arrays: the launch is checked with it.
     let is_extent = |name: &str| {
         registry().emits_one_launch(target)
             && source.library.as_ref().is_some_and(|library| library.param_named(name).is_some())

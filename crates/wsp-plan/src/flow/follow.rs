@@ -40,7 +40,7 @@ pub(super) struct Under<'u> {
     counts: Vec<ChannelCount>,
 }
 
-/// The deadlock that is told of: one that may not run is a warning, and comes behind one that does.
+/// The deadlock that is reported: one that may not run is a warning, and comes behind one that does.
 fn worse(
     before: Option<Box<Diagnostic>>,
     mut found: Box<Diagnostic>,

@@ -167,7 +167,7 @@ fn a_channel_whose_counts_do_not_fit_is_a_deadlock_without_following_it() {
     assert!(matches!(of("n", "n + 1", "closed"), Verdict::Undecided(_)), "the last consume is another fault");
 }
 
-/// A process that waits for a `send` of its own is told so, with a help that lets it go on.
+/// A process that waits for a `send` of its own is reported as such, with a help that lets it go on.
 #[test]
 fn a_process_that_waits_for_itself_is_told_so() {
     let of = |depth: u32, p: &str| {

@@ -1,4 +1,4 @@
-//! What tasks store, element by element: the rest of a box stays as it was, and is told where nothing gave it.
+//! What tasks store, element by element: the rest of a box stays as it was, and is reported where nothing gave it.
 
 use super::{args, array, numbers, plan, run_with};
 use wsp_backend::{Recording, RunError, RunOptions};
