@@ -10,7 +10,7 @@ use std::io::{Result, Write};
 use std::path::{Path, PathBuf};
 
 /// Folders with headers: one is included by its path within a folder.
-const FOLDERS: [&str; 3] = ["include", "host/include", "../wsp-device/include"];
+const FOLDERS: [&str; 4] = ["include", "host/include", "host/src", "../wsp-device/include"];
 
 fn main() -> Result<()> {
     println!("cargo::rerun-if-changed=build.rs");

@@ -1,12 +1,16 @@
 //! Builds packages for Ascend and runs them here: in a folder of the user, by the compiler of the host.
 
+mod compiler;
+mod objects;
+
 use crate::codes::{HOST_RUN, NOT_BUILT};
 use crate::npy;
+use compiler::Compiler;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{BufWriter, Error, Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 use std::time::Duration;
 use tempfile::TempDir;
 use wsp_ascend::{Built, HostRunner, Ran};
@@ -160,49 +164,18 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&text).trim().lines().take(SHOWN).collect::<Vec<_>>().join("\n")
 }
 
-/// Compiles the files of a package side by side, and links them.
-fn compile(
-    compiler: &OsString,
-    platform: &str,
+/// Puts a folder that was filled in its place. Another process may have made it meanwhile: both are the same.
+fn place(
+    filled: &Path,
     folder: &Path,
-    library: Option<&PathBuf>,
+    is_there: fn(&Path) -> Result<bool, Diagnostic>,
 ) -> Result<(), Diagnostic> {
-    let unable = |fault: Error| {
-        let message = format!("`{}` cannot be run", compiler.display());
-        Diagnostic::error(NOT_BUILT, message).note(fault.to_string())
-    };
-    let refused = |output: &Output| {
-        let message = format!("`{}` does not compile the package", compiler.display());
-        Diagnostic::error(NOT_BUILT, message)
-            .note(said(output))
-            .help("`wsp emit FILE --target ascend_910b -o FOLDER` writes it")
-    };
-    let mut running = Vec::new();
-    for file in FILES {
-        let mut command = Command::new(compiler);
-        command.args(["-std=c++17", "-O1", "-pthread", "-DWSP_ONE_FILE", "-I.", "-Iinclude", "-Ihost", "-c"]);
-        command.arg(format!("-DPTO_PLATFORM={platform}")).arg(format!("{file}.cpp"));
-        command.current_dir(folder).stdout(Stdio::piped()).stderr(Stdio::piped());
-        running.push(command.spawn().map_err(unable)?);
+    if fs::rename(filled, folder).is_err() && !is_there(folder)? {
+        fs::remove_dir_all(folder)
+            .and_then(|()| fs::rename(filled, folder))
+            .map_err(|fault| not_written(folder, &fault))?;
     }
-    let mut found = None;
-    for child in running {
-        let output = child.wait_with_output().map_err(unable)?;
-        if !output.status.success() {
-            found.get_or_insert_with(|| refused(&output));
-        }
-    }
-    if let Some(fault) = found {
-        return Err(fault);
-    }
-    let mut link = Command::new(compiler);
-    link.args(FILES.map(|file| format!("{file}.o"))).args(["-pthread", "-o", PROGRAM]);
-    if let Some(library) = library {
-        // What cannot be reached of it is left out, and with it what would need more than the library has.
-        link.arg(library).arg("-Wl,--gc-sections");
-    }
-    let output = link.current_dir(folder).output().map_err(unable)?;
-    if output.status.success() { Ok(()) } else { Err(refused(&output)) }
+    Ok(())
 }
 
 /// What names the interpreter of workloads that packages with bytecode link.
@@ -261,15 +234,16 @@ impl HostRunner for HostBuilder {
         for (path, bytes) in &package.files {
             write(partial.path(), path, bytes)?;
         }
-        compile(&compiler, platform, partial.path(), library.as_ref().map(|(path, _)| path))?;
+        let compiler = Compiler { name: &compiler, platform };
+        std::thread::scope(|scope| {
+            let objects = scope.spawn(|| objects::take(&all, (&compiler, &of), package, partial.path()));
+            compiler.compile(partial.path(), &FILES)?;
+            objects.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })?;
+        compiler.link(partial.path(), library.as_ref().map(|(path, _)| path))?;
         let own = key_of(&partial.path().join(PROGRAM)).unwrap_or_default();
         write(partial.path(), Path::new(BUILT), &own)?;
-        // Another process may have built it meanwhile: both are the same.
-        if fs::rename(partial.path(), &folder).is_err() && !is_built(&folder)? {
-            fs::remove_dir_all(&folder)
-                .and_then(|()| fs::rename(partial.path(), &folder))
-                .map_err(|fault| not_written(&folder, &fault))?;
-        }
+        place(partial.path(), &folder, is_built)?;
         Ok(built(folder))
     }
 

@@ -27,9 +27,11 @@ pub const FILES: Headers = Headers(&[
     "pto/host/fill.hpp",
     "pto/host/inflate.hpp",
     "pto/host/inputs.hpp",
+    "pto/host/launch_memory.hpp",
     "pto/host/matmul.hpp",
     "pto/host/npy.hpp",
     "pto/host/npz.hpp",
+    "pto/host/package.hpp",
     "pto/host/platform.hpp",
     "pto/host/program.hpp",
     "pto/host/reduce.hpp",
@@ -43,3 +45,6 @@ pub const FILES: Headers = Headers(&[
     "pto/host/unit.hpp",
     "pto/host/view.hpp",
 ]);
+
+/// What the program of a package consists of beside the package's own: the same for all, so that it is compiled once.
+pub const SOURCES: Headers = Headers(&["inputs.cpp", "run.cpp"]);

@@ -157,6 +157,7 @@ fn generated(project: &Project, folder: &Path, expand: &str) -> Result<f64> {
     let mut command = Command::new(compiler());
     command.current_dir(&to).args(["-std=c++17", "-O2", "-pthread", "-DPTO_PLATFORM=a2", "-DWSP_ONE_FILE"]);
     command.args(["-I.", "-Iinclude", "-Ihost", "timed.cpp", "orchestration.cpp", "aicore_dispatch.cpp"]);
+    command.args(["host/inputs.cpp", "host/run.cpp"]);
     if expand == "bytecode" {
         command.arg(device_library(project)?);
     }

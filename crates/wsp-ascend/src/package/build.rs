@@ -21,7 +21,7 @@ pub(super) fn main(has_host: bool) -> String {
 }
 
 const MAIN: &str = "// Runs the launch on simulated cores of the host. Emitted by PTO-WSP; do not edit.\n\
-     #include <pto/host/program.hpp>\n\n\
+     #include <pto/host/package.hpp>\n\n\
      #include \"kernel_ids.h\"\n\
      #include \"program.hpp\"\n\
      @INCLUDE\n\
@@ -103,7 +103,7 @@ const HOST_LINES: &str = "#
 #   cmake -S . -B b -DPTO_HOST=ON@DEFINE && cmake --build b && b/run --inputs x.npz --outputs y.npz
 #
 # Without cmake:
-#   g++ -std=c++17 -O1 -pthread -DPTO_PLATFORM=@CHIP -DWSP_ONE_FILE -I. -Iinclude -Ihost main.cpp orchestration.cpp aicore_dispatch.cpp@FILE -o run
+#   g++ -std=c++17 -O1 -pthread -DPTO_PLATFORM=@CHIP -DWSP_ONE_FILE -I. -Iinclude -Ihost main.cpp orchestration.cpp aicore_dispatch.cpp host/inputs.cpp host/run.cpp@FILE -o run
 ";
 
 const LIBRARY_LINES: &str = "#
@@ -136,7 +136,7 @@ const HOST: &str = "if(PTO_HOST)
   endif()
   set(CMAKE_CXX_FLAGS_RELEASE \"-O1\")
   find_package(Threads REQUIRED)
-  add_executable(run main.cpp orchestration.cpp aicore_dispatch.cpp)
+  add_executable(run main.cpp orchestration.cpp aicore_dispatch.cpp host/inputs.cpp host/run.cpp)
   target_include_directories(run PRIVATE . include host)
   target_compile_definitions(run PRIVATE PTO_PLATFORM=@CHIP WSP_ONE_FILE)
   target_link_libraries(run PRIVATE@LINKS Threads::Threads)

@@ -10,7 +10,7 @@
 //! | `expander.inc` | of a workload, its tasks as loops |
 //! | `aicore_dispatch.cpp` | the task of a number |
 //! | `host_kernels.hpp` | the kernels that the host runs, where a workload has some |
-//! | `main.cpp`, `host/` | a program of the host that runs the launch on simulated cores |
+//! | `main.cpp`, `host/` | a program of the host that runs the launch on simulated cores; `host/inputs.cpp` and `host/run.cpp` are the same for all |
 //! | `include/` | headers of the above |
 //! | `CMakeLists.txt`, `manifest.json` | how it is built, and what it was made from |
 
@@ -103,7 +103,7 @@ pub(crate) fn emit(
     for (path, text) in headers.chain(of_walk.iter().map(|path| (*path, crate::headers::text(path)))) {
         add(&format!("include/{path}"), text.to_owned());
     }
-    for (path, text) in host::FILES {
+    for (path, text) in host::FILES.into_iter().chain(host::SOURCES) {
         add(&format!("host/{path}"), text.to_owned());
     }
     package.files.retain(|(path, _)| is_of(options.part, path));

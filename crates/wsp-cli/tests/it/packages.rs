@@ -17,8 +17,21 @@ use wsp_plan::Array;
 /// Runs `wsp` with packages in a folder of the test.
 fn hosted(folder: &Folder, args: &[&str]) -> (i32, String, String) {
     let mut command = wsp(args);
-    command.env("XDG_CACHE_HOME", folder.path("cache"));
+    command.env("XDG_CACHE_HOME", cache(folder));
     ended(command)
+}
+
+/// A folder for packages of the test, whose objects are those of all tests: each is compiled once.
+fn cache(folder: &Folder) -> PathBuf {
+    let (own, packages) = (folder.path("cache"), folder.path("cache/pto-wsp/packages"));
+    let objects = Path::new(env!("CARGO_TARGET_TMPDIR")).join("package-objects");
+    std::fs::create_dir_all(&objects).unwrap();
+    std::fs::create_dir_all(&packages).unwrap();
+    #[cfg(unix)]
+    if let Err(fault) = std::os::unix::fs::symlink(&objects, packages.join("objects")) {
+        assert_eq!(fault.kind(), std::io::ErrorKind::AlreadyExists, "{fault}");
+    }
+    own
 }
 
 /// The packages that were built.
@@ -121,7 +134,7 @@ fn device_library() -> PathBuf {
     folder.join("device/libwsp_device.a")
 }
 
-/// Builds a package from an emitted folder with the compiled kernels of another, which has the same ones.
+/// Builds a package from an emitted folder with the compiled kernels of another, which has the same ones, and with what all packages have in common.
 fn linked(package: &Path, kernels: &Path, libraries: &[&Path]) {
     let same = |file: &str| {
         let of = |folder: &Path| std::fs::read(folder.join(file)).unwrap();
@@ -141,7 +154,10 @@ fn linked(package: &Path, kernels: &Path, libraries: &[&Path]) {
         "main.cpp",
         "orchestration.cpp",
     ]);
-    compile.arg(kernels.join("aicore_dispatch.o")).args(libraries).args(["-Wl,--gc-sections", "-o", "run"]);
+    compile
+        .args(["aicore_dispatch.o", "inputs.o", "run.o"].map(|object| kernels.join(object)))
+        .args(libraries)
+        .args(["-Wl,--gc-sections", "-o", "run"]);
     let (code, _, err) = ended(compile);
     assert_eq!(code, 0, "{err}");
 }
@@ -215,7 +231,7 @@ fn a_package_computes_the_same_bits_in_every_order_of_steps() {
     assert!(err.contains(" is 9, and the tasks of this package are those of a launch with 7"), "{err}");
     // Without a compiler what was built runs on.
     let mut again = wsp(&args);
-    again.env("XDG_CACHE_HOME", folder.path("cache")).env("CXX", "no-such-compiler");
+    again.env("XDG_CACHE_HOME", cache(&folder)).env("CXX", "no-such-compiler");
     assert_eq!(ended(again).0, 0);
 }
 

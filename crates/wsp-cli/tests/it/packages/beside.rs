@@ -46,8 +46,8 @@ fn two_packages_in_one_process_do_not_meet() {
         let args = ["emit", file, "--target", platform, "-o", &folder.at(platform), "--generate", spec];
         let (code, _, err) = run(&args);
         assert_eq!(code, 0, "{err}");
-        let all =
-            ["main", "orchestration", "aicore_dispatch"].map(|name| format!("#include \"{name}.cpp\"\n"));
+        let all = ["main", "host/inputs", "host/run", "orchestration", "aicore_dispatch"]
+            .map(|name| format!("#include \"{name}.cpp\"\n"));
         std::fs::write(to.join("all.cpp"), all.concat()).unwrap();
         let platform = format!("-DPTO_PLATFORM={platform}");
         let options = ["-shared", "-fPIC", "-DWSP_ONE_FILE", &platform, "-Dmain=run_package"];

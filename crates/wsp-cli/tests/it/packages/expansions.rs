@@ -2,7 +2,7 @@
 
 use super::beside::compile;
 use super::workloads::{ROWS, STEPS};
-use super::{TWO_KERNELS, built, device_library, hosted, launched, linked, numbers, runs_to, save};
+use super::{TWO_KERNELS, built, cache, device_library, hosted, launched, linked, numbers, runs_to, save};
 use crate::command::{Folder, ended, run, wsp};
 use std::path::Path;
 use std::process::Command;
@@ -144,7 +144,7 @@ fn a_task_graph_with_loops_conditions_and_copies_is_walked_by_aicpus() {
     let ran = |target: &str| {
         let to = folder.at(target);
         let mut command = wsp(&["run", &file, "--input", &a, "--target", target, "--outputs", &to]);
-        command.env("XDG_CACHE_HOME", folder.path("cache")).env("WSP_DEVICE_LIB", device_library());
+        command.env("XDG_CACHE_HOME", cache(&folder)).env("WSP_DEVICE_LIB", device_library());
         let (code, out, err) = ended(command);
         assert_eq!(code, 0, "{out}{err}");
         std::fs::read(to).unwrap()

@@ -1,6 +1,6 @@
 //! Workloads some of whose kernels run on the host, between those of cores.
 
-use super::{built, device_library, hosted, launched, numbers, runs_to, save};
+use super::{built, cache, device_library, hosted, launched, numbers, runs_to, save};
 use crate::command::{Folder, ended, run, wsp};
 use std::path::Path;
 use std::process::Command;
@@ -19,7 +19,7 @@ fn a_kernel_of_the_host_reads_and_feeds_kernels_of_cores() {
         let to = folder.at(target);
         let args = [&["run", CENTRE, "--input", &x, "--target", target, "--outputs", &to], more].concat();
         let mut command = wsp(&args);
-        command.env("XDG_CACHE_HOME", folder.path("cache")).env("WSP_DEVICE_LIB", device_library());
+        command.env("XDG_CACHE_HOME", cache(&folder)).env("WSP_DEVICE_LIB", device_library());
         let (code, out, err) = ended(command);
         assert_eq!(code, 0, "{more:?}: {out}{err}");
         std::fs::read(to).unwrap()

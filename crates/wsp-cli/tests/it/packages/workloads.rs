@@ -1,6 +1,6 @@
 //! Packages of workloads.
 
-use super::{built, device_library, hosted, launched, linked, numbers, runs_to, save};
+use super::{built, cache, device_library, hosted, launched, linked, numbers, runs_to, save};
 use crate::command::{Folder, ended, run, wsp};
 use std::path::Path;
 use std::process::Command;
@@ -134,7 +134,7 @@ fn a_workload_computes_the_same_bits_on_every_number_of_aicpus() {
     faults_have_places(&inputs, &outputs, &[package, &of_bytecode, &folder.path("table")]);
     // Without the interpreter a run says how to get it.
     let mut without = wsp(&["run", &file, "--target", "ascend_host", "--input", &x, "--expand", "bytecode"]);
-    without.env("XDG_CACHE_HOME", folder.path("cache")).env("WSP_DEVICE_LIB", folder.path("none.a"));
+    without.env("XDG_CACHE_HOME", cache(&folder)).env("WSP_DEVICE_LIB", folder.path("none.a"));
     let (code, _, err) = ended(without);
     assert_eq!(code, 1);
     assert!(err.contains("none.a") && err.contains("cargo rustc -p wsp-device"), "{err}");

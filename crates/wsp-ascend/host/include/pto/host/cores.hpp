@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <string>
 
-#include "inputs.hpp"
 #include "pto/wsp/backend/npu/host_side.hpp"
 #include "serial.hpp"
 
@@ -25,9 +24,9 @@ struct CoreOptions {
 namespace cores_detail {
 
 // What the orchestration of an AICPU is given.
-template <class Program>
 struct Launched {
-    const typename Program::Launch &launch;
+    const Package &package;
+    const void *launch;
     npu::Trapped trap;
     std::mutex guard;
 };
@@ -58,36 +57,18 @@ private:
     const npu::TaskSink &inner_;
 };
 
-template <class Program>
-bool orchestrate(void *user, npu::TaskSink &sink) {
-    Launched<Program> &launched = *static_cast<Launched<Program> *>(user);
+inline bool orchestrate(void *user, npu::TaskSink &sink) {
+    Launched &launched = *static_cast<Launched *>(user);
     npu::Trapped trap;
     Cleared cleared(sink);
-    if (Program::orchestrate(launched.launch, cleared.sink(), trap)) return true;
+    if (launched.package.orchestrate(launched.launch, cleared.sink(), trap)) return true;
     const std::lock_guard<std::mutex> lock(launched.guard);
     if (launched.trap.why == npu::Trap::none) launched.trap = trap;
     return false;
 }
 
-template <class Program>
-void dispatch(std::uint16_t kernel, const std::int64_t *args) {
-    running_task() = Program::name(kernel);
-    Program::dispatch(kernel, const_cast<std::int64_t *>(args));
-    running_task() = nullptr;
-}
-
-// A task of the host computes as a core behind the last one would.
-template <class Program>
-void run_on_host(const npu::TaskArgs &task) {
-    TaskWords words(task);
-    begin_task(std::uint32_t{Program::Policy::cube_cores} + Program::Policy::vector_cores);
-    dispatch<Program>(task.kernel, words.words());
-    end_task();
-}
-
 // What generating tasks came to, if it was trapped.
-template <class Program>
-std::string trapped(const Launched<Program> &launched) {
+inline std::string trapped(const Launched &launched) {
     if (launched.trap.why == npu::Trap::none || launched.trap.why == npu::Trap::stopped) return {};
     return "generating tasks: " + npu::generator::text(launched.trap);
 }
@@ -95,28 +76,25 @@ std::string trapped(const Launched<Program> &launched) {
 }  // namespace cores_detail
 
 // Runs a launch so; the text is what went wrong.
-template <class Program>
-std::string run_on_cores(const typename Program::Launch &launch, LaunchMemory &memory, const CoreOptions &options) {
-    using Policy = typename Program::Policy;
+inline std::string run_on_cores(const Package &package, const void *launch, LaunchMemory &memory, const CoreOptions &options) {
+    const RunPolicy &policy = package.policy;
     npu::HostConfig config;
     npu::ExecutorConfig &executor = config.executor;
     executor.num_aicpus = options.aicpus;
-    executor.cores = {Policy::cube_cores, Policy::vector_cores};
+    executor.cores = {policy.cube_cores, policy.vector_cores};
     executor.num_buffers = memory.buffers;
-    executor.window = options.window != 0 ? options.window : Policy::window;
-    executor.num_streams = Policy::streams;
-    executor.batch = Policy::batch;
-    executor.gate_global = Policy::gate_global;
-    executor.gate_per_stream = Policy::gate_per_stream;
-    executor.gate_per_pool = Policy::gate_per_pool;
-    executor.order = Policy::by_priority ? pto::wsp::graph::ReadyOrder::priority : pto::wsp::graph::ReadyOrder::fifo;
-    executor.reads_results = Policy::reads_results;
+    executor.window = options.window != 0 ? options.window : policy.window;
+    executor.num_streams = policy.streams;
+    executor.batch = policy.batch;
+    executor.gate_global = policy.gate_global;
+    executor.gate_per_stream = policy.gate_per_stream;
+    executor.gate_per_pool = policy.gate_per_pool;
+    executor.order = policy.by_priority ? pto::wsp::graph::ReadyOrder::priority : pto::wsp::graph::ReadyOrder::fifo;
+    executor.reads_results = policy.reads_results;
     // Room for the tensors of some descriptors at once: others wait until there is.
-    executor.heap_bytes = std::max<std::uint64_t>(1 << 20, std::min<std::uint64_t>(64 * Policy::descriptor_bytes, 256 << 20));
-    executor.heap_bytes = std::max<std::uint64_t>(executor.heap_bytes, 2 * Policy::descriptor_bytes);
-    // A copy: an object of the class that is referred to would be one for all packages of a process.
-    constexpr std::uint32_t tensors = Policy::descriptor_tensors;
-    executor.allocs = 64 * std::max<std::uint32_t>(tensors, 1);
+    executor.heap_bytes = std::max<std::uint64_t>(1 << 20, std::min<std::uint64_t>(64 * policy.descriptor_bytes, 256 << 20));
+    executor.heap_bytes = std::max<std::uint64_t>(executor.heap_bytes, 2 * policy.descriptor_bytes);
+    executor.allocs = 64 * std::max<std::uint32_t>(policy.descriptor_tensors, 1);
     config.threads = options.threads != 0;
     config.core_threads = std::max(options.threads, 1u);
     config.seed = options.seed;
@@ -125,11 +103,11 @@ std::string run_on_cores(const typename Program::Launch &launch, LaunchMemory &m
     config.heap_is = [](void *data, std::uint64_t bytes) {
         add_tensor("exchange", static_cast<std::uint8_t *>(data), static_cast<std::uint32_t>(bytes), false);
     };
-    cores_detail::Launched<Program> launched{launch};
-    void *const exchange = Program::has_host ? memory.get("exchange of the host", Policy::descriptor_bytes + 64) : nullptr;
-    npu::HostSide host({cores_detail::orchestrate<Program>, &launched, Program::on_host, cores_detail::run_on_host<Program>, memory.buffers,
+    cores_detail::Launched launched{package, launch, {}, {}};
+    void *const exchange = package.has_host ? memory.get("exchange of the host", policy.descriptor_bytes + 64) : nullptr;
+    npu::HostSide host({cores_detail::orchestrate, &launched, package.on_host, package.run_on_host, memory.buffers,
                         exchange, forget_values});
-    if (Program::has_host) {
+    if (package.has_host) {
         if (exchange == nullptr || !host.plan(options.order)) {
             const std::string fault = cores_detail::trapped(launched);
             return fault.empty() ? "there is no memory for the tasks of the host" : fault;
@@ -137,10 +115,10 @@ std::string run_on_cores(const typename Program::Launch &launch, LaunchMemory &m
         memory.tokens = host.tokens();
         config.host = &host;
     }
-    const npu::HostResult result = npu::run(config, cores_detail::orchestrate<Program>, &launched, cores_detail::dispatch<Program>);
+    const npu::HostResult result = npu::run(config, cores_detail::orchestrate, &launched, package.run_on_core);
     if (const std::string fault = cores_detail::trapped(launched); !fault.empty()) return fault;
     if (!result.of_kernel) return result.fault;
-    return "task of ordinal " + std::to_string(result.ordinal) + ", " + Program::name(result.kernel) + ": " + result.fault;
+    return "task of ordinal " + std::to_string(result.ordinal) + ", " + package.name(result.kernel) + ": " + result.fault;
 }
 
 }  // namespace pto::host

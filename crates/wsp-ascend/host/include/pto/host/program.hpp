@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "cores.hpp"
-#include "inputs.hpp"
+#include "npz.hpp"
+#include "package.hpp"
 #include "serial.hpp"
-#include "tensor.h"
 
 namespace pto::host {
 
@@ -151,18 +151,13 @@ inline bool write_arrays(const std::string &path, const std::vector<Array> &arra
 }
 
 // Lines that programs read: kernels with their descriptors, bytes of workspace, and parameters, of which real numbers begin with f.
-template <class Program>
-void report(const typename Program::Launch &launch, const LaunchMemory &memory) {
-    for (const auto &[name, count] : launch.kernels) std::printf("kernel %s %" PRIu64 "\n", name, count);
+inline void report(const Package &package, const void *launch, const LaunchMemory &memory) {
+    for (const auto &[name, count] : package.kernels(launch)) std::printf("kernel %s %" PRIu64 "\n", name, count);
     for (const auto &[name, count] : memory.kernels) std::printf("kernel %s %" PRIu64 "\n", name, count);
-    if (Program::has_host) std::printf("tokens %" PRIu64 "\n", memory.tokens);
-    std::printf("workspace %" PRIu64 "\n", launch.workspace_bytes);
-    Program::parameters(launch, [](const char *name, auto value) {
-        using T = decltype(value);
-        if constexpr (std::is_same_v<T, bool>) std::printf("parameter %s %s\n", name, value ? "true" : "false");
-        else if constexpr (std::is_floating_point_v<T>) std::printf("parameter %s f%.17g\n", name, static_cast<double>(value));
-        else std::printf("parameter %s %s\n", name, std::to_string(value).c_str());
-    });
+    if (package.has_host) std::printf("tokens %" PRIu64 "\n", memory.tokens);
+    std::printf("workspace %" PRIu64 "\n", package.workspace_bytes(launch));
+    package.parameters(
+        launch, [](void *, const char *name, const std::string &value) { std::printf("parameter %s %s\n", name, value.c_str()); }, nullptr);
 }
 
 // The array, elements that no task wrote, the first of them, and whether they hold what was given; `read` are those that tasks have read.
@@ -185,10 +180,8 @@ inline void warn_of_unwritten(const char *name, const Tensors::Unwritten &left) 
     say(left.read, ", which tasks read");
 }
 
-// Runs the launch of a program, as the main function of a package. 0: it is done; 1: its arrays, values or tasks are at fault;
-// 2: the command line or a file is.
-template <class Program>
-int run_program(int argc, char **argv) {
+// As `run_package` says.
+inline int run_of(const Package &package, int argc, char **argv) {
     const auto wrong = [](int status, const std::string &why) {
         std::fprintf(stderr, "error: %s\n", why.c_str());
         return status;
@@ -201,7 +194,7 @@ int run_program(int argc, char **argv) {
     if (const std::string why = read_options(argc, argv, options); !why.empty()) {
         return wrong(2, why + "\n\n" + usage());
     }
-    if (options.cores.order == npu::CrossOrder::phases && !Program::has_host) {
+    if (options.cores.order == npu::CrossOrder::phases && !package.has_host) {
         return wrong(2, "`--phases` has no effect: no kernel of the package runs on the host");
     }
     std::error_code error;
@@ -215,26 +208,31 @@ int run_program(int argc, char **argv) {
     if (!read_arrays(options.inputs, arrays, fault)) return wrong(2, fault);
     LaunchMemory memory;
     Inputs inputs(std::move(arrays), options.settings, memory);
-    typename Program::Launch launch;
-    if (!Program::bind(launch, inputs) || !inputs.all_used()) return wrong(1, inputs.fault());
+    const std::unique_ptr<void, void (*)(void *)> own(package.make(), package.drop);
+    void *const launch = own.get();
+    if (!package.bind(launch, inputs) || !inputs.all_used()) return wrong(1, inputs.fault());
     npu::Trapped trap;
-    if (!Program::plan(launch, memory, trap)) {
+    if (!package.plan(launch, memory, trap)) {
         const bool is_trap = trap.why != npu::Trap::none;
         return wrong(1, is_trap ? "generating tasks: " + npu::generator::text(trap)
                                 : std::string("an array of the launch would take 4 GiB or more"));
     }
     on_fault = OnFault::Record;
-    if (options.serial) fault = run_serially<Program>(launch, memory);
-    else fault = run_on_cores<Program>(launch, memory, options.cores);
+    if (options.serial) fault = run_serially(package, launch, memory);
+    else fault = run_on_cores(package, launch, memory, options.cores);
     if (!fault.empty()) return wrong(1, fault);
-    if (options.report) report<Program>(launch, memory);
+    if (options.report) report(package, launch, memory);
     std::vector<Array> results;
-    Program::outputs(launch, [&](const char *name, const char *elem, const npu::Tensor &tensor) {
+    auto take = [&](const char *name, const char *elem, const npu::Tensor &tensor) {
         results.push_back(written_array(name, elem, tensor));
         const Tensors::Unwritten left = Tensors::unwritten(tensor.data, tensor.elem_bytes);
         if (options.report) report_unwritten(name, left);
         else warn_of_unwritten(name, left);
-    });
+    };
+    package.outputs(
+        launch,
+        [](void *user, const char *name, const char *elem, const npu::Tensor &tensor) { (*static_cast<decltype(take) *>(user))(name, elem, tensor); },
+        &take);
     if (!write_arrays(options.outputs, results, fault)) return wrong(2, fault);
     return 0;
 }

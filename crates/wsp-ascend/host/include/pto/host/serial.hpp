@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "inputs.hpp"
+#include "launch_memory.hpp"
+#include "package.hpp"
 #include "tensor.h"
 
 namespace pto::host {
@@ -40,10 +41,9 @@ private:
 };
 
 // Takes tasks and runs them.
-template <class Program>
 class Serial {
 public:
-    explicit Serial(LaunchMemory &memory) : memory_(memory) {}
+    Serial(const Package &package, LaunchMemory &memory) : package_(package), memory_(memory) {}
 
     npu::TaskSink sink() {
         return npu::TaskSink{this, 1, 0, begin, submit, begin, alloc, begin, ordered, wait};
@@ -61,9 +61,9 @@ private:
         Serial &own = of(user);
         TaskWords words(*task);
         bool known = false;
-        running_task() = Program::name(task->kernel);
-        const std::string fault = run([&] { known = Program::dispatch(task->kernel, words.words()); });
-        if (!fault.empty()) own.fault_ = std::string("task ") + std::to_string(own.tasks_) + ", " + Program::name(task->kernel) + ": " + fault;
+        running_task() = own.package_.name(task->kernel);
+        const std::string fault = run([&] { known = own.package_.dispatch(task->kernel, words.words()); });
+        if (!fault.empty()) own.fault_ = std::string("task ") + std::to_string(own.tasks_) + ", " + own.package_.name(task->kernel) + ": " + fault;
         else if (!known) own.fault_ = "there is no task of number " + std::to_string(task->kernel);
         ++own.tasks_;
         return own.fault_.empty();
@@ -81,6 +81,7 @@ private:
         return tensor->data != nullptr;
     }
 
+    const Package &package_;
     LaunchMemory &memory_;
     std::string fault_;
     std::uint64_t tasks_ = 0;
@@ -88,11 +89,10 @@ private:
 };
 
 // Runs a launch so; the text is what went wrong.
-template <class Program>
-std::string run_serially(const typename Program::Launch &launch, LaunchMemory &memory) {
-    Serial<Program> serial(memory);
+inline std::string run_serially(const Package &package, const void *launch, LaunchMemory &memory) {
+    Serial serial(package, memory);
     npu::Trapped trap;
-    if (Program::orchestrate(launch, serial.sink(), trap)) return {};
+    if (package.orchestrate(launch, serial.sink(), trap)) return {};
     if (!serial.fault().empty()) return serial.fault();
     return "generating tasks: " + npu::generator::text(trap);
 }

@@ -1,0 +1,65 @@
+//! What compiles and links a package.
+
+use super::{FILES, PROGRAM, objects, said};
+use crate::codes::NOT_BUILT;
+use std::ffi::OsString;
+use std::io::Error;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use wsp_diag::Diagnostic;
+
+/// A compiler of C++, and the platform that it compiles for.
+pub(super) struct Compiler<'a> {
+    pub(super) name: &'a OsString,
+    pub(super) platform: &'a str,
+}
+
+impl Compiler<'_> {
+    fn unable(&self, fault: &Error) -> Diagnostic {
+        let message = format!("`{}` cannot be run", self.name.display());
+        Diagnostic::error(NOT_BUILT, message).note(fault.to_string())
+    }
+
+    fn refused(&self, output: &Output) -> Diagnostic {
+        let message = format!("`{}` does not compile the package", self.name.display());
+        Diagnostic::error(NOT_BUILT, message)
+            .note(said(output))
+            .help("`wsp emit FILE --target ascend_910b -o FOLDER` writes it")
+    }
+
+    /// Compiles files of a package side by side, to objects at the root of its folder.
+    pub(super) fn compile(&self, folder: &Path, files: &[impl AsRef<str>]) -> Result<(), Diagnostic> {
+        let mut running = Vec::new();
+        for file in files {
+            let mut command = Command::new(self.name);
+            command.args(["-std=c++17", "-O1", "-pthread", "-DWSP_ONE_FILE", "-I.", "-Iinclude", "-Ihost"]);
+            command
+                .arg(format!("-DPTO_PLATFORM={}", self.platform))
+                .arg("-c")
+                .arg(format!("{}.cpp", file.as_ref()));
+            command.current_dir(folder).stdout(Stdio::piped()).stderr(Stdio::piped());
+            running.push(command.spawn().map_err(|fault| self.unable(&fault))?);
+        }
+        let mut found = None;
+        for child in running {
+            let output = child.wait_with_output().map_err(|fault| self.unable(&fault))?;
+            if !output.status.success() {
+                found.get_or_insert_with(|| self.refused(&output));
+            }
+        }
+        found.map_or(Ok(()), Err)
+    }
+
+    /// Links a package whose files are compiled.
+    pub(super) fn link(&self, folder: &Path, library: Option<&PathBuf>) -> Result<(), Diagnostic> {
+        let mut link = Command::new(self.name);
+        let objects = FILES.iter().chain(&objects::FILES).map(|file| format!("{file}.o"));
+        link.args(objects).args(["-pthread", "-o", PROGRAM]);
+        if let Some(library) = library {
+            // What cannot be reached of it is left out, and with it what would need more than the library has.
+            link.arg(library).arg("-Wl,--gc-sections");
+        }
+        let output = link.current_dir(folder).output().map_err(|fault| self.unable(&fault))?;
+        if output.status.success() { Ok(()) } else { Err(self.refused(&output)) }
+    }
+}
