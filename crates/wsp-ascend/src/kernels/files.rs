@@ -281,11 +281,10 @@ pub(crate) fn missing(module: &Verified, kernel: &Function, params: &[Option<Con
     let one = |(id, tiles): (ParamId, Vec<&str>)| {
         let param = &module.params[id.index()];
         let tiles: Vec<String> = tiles.iter().map(|name| format!("`{name}`")).collect();
-        let message =
-            format!("`{}` is not set, and sizes of tiles of `{}` depend on it", param.name, kernel.name);
+        let message = format!("`{}` is not set, and sizes of tiles depend on it", param.name);
         Diagnostic::error(codes::NOT_SET, message)
             .at(param.span, "declared here")
-            .note(format!("of {}", tiles.join(", ")))
+            .note(format!("of `{}`: {}", kernel.name, tiles.join(", ")))
             .help(format!("set it with `--set {}=VALUE`", param.name))
     };
     of_tiles(module, kernel, params).into_iter().map(one).collect()

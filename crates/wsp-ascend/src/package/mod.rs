@@ -185,9 +185,8 @@ fn kernels_of(
         let function = &module.functions[kernel.index()];
         let missing = files::missing(&module, function, known.params);
         if !missing.is_empty() {
-            found.extend(missing);
-            found
-                .extend(crate::kernels::known_elements(&module, function, known).err().into_iter().flatten());
+            let elements = crate::kernels::known_elements(&module, function, known).err();
+            missing.into_iter().chain(elements.into_iter().flatten()).for_each(|one| join(&mut found, one));
             continue;
         }
         let name = &plan.module.functions[kernel.index()].name;
@@ -200,6 +199,15 @@ fn kernels_of(
         }
     }
     if found.is_empty() { Ok((made, notes)) } else { Err(Diagnostics(found)) }
+}
+
+/// Adds a finding. What several kernels need is one, with the notes of each.
+fn join(found: &mut Vec<Diagnostic>, one: Diagnostic) {
+    let is_it = |other: &&mut Diagnostic| other.message == one.message && other.primary == one.primary;
+    match found.iter_mut().find(is_it) {
+        Some(same) => same.notes.extend(one.notes),
+        None => found.push(one),
+    }
 }
 
 /// Element types of tensors: those of the source, those of arrays, and `f32` of outputs.

@@ -80,12 +80,7 @@ fn what_is_wrong_is_one_diagnostic_and_nothing_is_written() {
     let even = format!("PTO_REQUIRE(cols % 2 == 0) PTO_REQUIRE(rows > 0) {}", kernel("k", DOUBLE));
     let set: &[&str] = &["--target", "a2", "--set", "cols=64"];
     for (kernels, more, code, part) in [
-        (
-            &good,
-            &["--target", "a2"][..],
-            "WSP1723",
-            "`cols` is not set, and sizes of tiles of `k` depend on it",
-        ),
+        (&good, &["--target", "a2"][..], "WSP1723", "`cols` is not set, and sizes of tiles depend on it"),
         (&good, &["--target", "a2", "--set", "col=64"], "WSP1723", "did you mean `cols`?"),
         (&good, &["--target", "a2", "--set", "cols=64", "--kernel", "kk"], "WSP1725", "did you mean `k`?"),
         (&even, &["--target", "a2", "--set", "cols=65"], "WSP1731", "cols = 65"),

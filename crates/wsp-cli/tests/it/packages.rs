@@ -347,6 +347,18 @@ fn refuses(folder: &Folder, package: &Path) {
 }
 
 #[test]
+fn what_several_kernels_need_is_asked_for_once() {
+    let folder = Folder::with(&[]);
+    let (code, _, err) =
+        run(&["emit", "examples/decode_attention.pto", "--target", "a2", "-o", &folder.at("p")]);
+    assert_eq!(code, 1);
+    for once in ["`HEAD_DIM` is not set", "the elements of `q` are not known", "--set num_kv_heads=VALUE"] {
+        assert_eq!(err.matches(once).count(), 1, "{once}: {err}");
+    }
+    assert!(err.contains("of `decode_kernel_2k`") && err.contains("of `merge_partial_outputs`"), "{err}");
+}
+
+#[test]
 fn a_host_without_a_compiler_is_told_what_to_install() {
     let folder = Folder::with(&[]);
     let mut command = wsp(&["run", "examples/row_softmax.pto", "--target", "ascend_host"]);
