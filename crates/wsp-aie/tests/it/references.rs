@@ -25,7 +25,10 @@ pub(crate) fn softmax(x: &[f64], cols: usize) -> Vec<f64> {
 }
 
 /// Rows times weights, what is negative as zero, times weights: with so many rows, so wide and so wide between the layers.
-pub(crate) fn two_layers([x, up, down]: [&Vec<f64>; 3], (rows, wide, middle): (usize, usize, usize)) -> Vec<f64> {
+pub(crate) fn two_layers(
+    [x, up, down]: [&Vec<f64>; 3],
+    (rows, wide, middle): (usize, usize, usize),
+) -> Vec<f64> {
     let hidden: Vec<f64> = product(x, up, (rows, middle, wide)).iter().map(|x| x.max(0.0)).collect();
     product(&hidden, down, (rows, down.len() / middle, middle))
 }
@@ -48,9 +51,7 @@ pub(crate) fn of_example(
 ) -> Option<(&'static str, Vec<f64>)> {
     Some(match name {
         "scale" => ("y", array("x").iter().map(|x| 3.0 * x).collect()),
-        "gemm" | "gemm_split" => {
-            ("c", product(&array("a"), &array("b"), (size("m"), size("n"), size("k"))))
-        }
+        "gemm" | "gemm_split" => ("c", product(&array("a"), &array("b"), (size("m"), size("n"), size("k")))),
         "linear" => ("y", product(&array("x"), &array("w"), (size("rows"), size("outputs"), size("inputs")))),
         "rmsnorm" => ("y", normalised(&array("x"), &array("gain"))),
         "softmax" => ("y", softmax(&array("x"), size("cols"))),

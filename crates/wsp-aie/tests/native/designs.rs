@@ -58,9 +58,11 @@ fn program(design: &Design, twin: &Twin, launches: &[Launch]) -> String {
     channels.iter().for_each(|i| text += &format!("    start([] {{ channel{i}.run(); }});\n"));
     for launch in launches {
         let at = launch.sequence;
-        let arrays = || launch.args.iter().enumerate().filter_map(|(i, arg)| {
-            if let Arg::Array(bytes) = arg { Some((i, bytes.len())) } else { None }
-        });
+        let arrays = || {
+            launch.args.iter().enumerate().filter_map(|(i, arg)| {
+                if let Arg::Array(bytes) = arg { Some((i, bytes.len())) } else { None }
+            })
+        };
         arrays().for_each(|(i, bytes)| text += &format!("    take(in, array{at}_{i}, {bytes});\n"));
         let number = |arg: &Arg| if let Arg::Number(number) = arg { Some(number.to_string()) } else { None };
         let numbers: Vec<String> = launch.args.iter().filter_map(number).collect();
@@ -164,11 +166,8 @@ fn host(design: &Design, twin: &Twin, text: &mut String) {
         let reader = fifo.consumers.iter().position(|end| end.tile.row == 0);
         let reader = if brings { -1 } else { reader.expect("a consumer") as i64 };
         let _ = writeln!(text, "static Channel channel{i}{{{{fifo{i}, {reader}}}, {brings}, {element}}};");
-        let _ = writeln!(
-            text,
-            "extern \"C\" void _mlir_ciface_wait_{}() {{ channel{i}.wait(); }}",
-            fifo.name
-        );
+        let _ =
+            writeln!(text, "extern \"C\" void _mlir_ciface_wait_{}() {{ channel{i}.wait(); }}", fifo.name);
     }
     for (at, sequence) in design.sequences.iter().enumerate() {
         let mut numbers = Vec::new();

@@ -10,14 +10,15 @@ use crate::support::{design, floats, to_floats};
 use crate::tools::Tools;
 use std::path::{Path, PathBuf};
 use wsp_aie::design::{Design, Sequence};
+use wsp_aie::mlir::Value;
 use wsp_aie::run::Arg;
 use wsp_backend::Lengths;
 use wsp_plan::PlanSource;
 
 /// Elements differ from those in `f64` by at most so much of their size and 1.
 const CLOSE: f64 = 2e-5;
-/// Cases of the test command, which leaves out designs of several lengths.
-const FEW: u64 = 1;
+/// Of how many examples the test command runs one, and none for several lengths.
+const FEW: u64 = 3;
 
 /// A command of an example: what its launches are given.
 struct Command {
@@ -87,7 +88,7 @@ impl Command {
 /// What the arrays of a sequence are called in the program.
 fn names(design: &Design, sequence: &Sequence) -> Vec<String> {
     let suffix = sequence.name.strip_prefix("sequence").expect("a sequence that is emitted");
-    let name = |value: &wsp_aie::mlir::Value| {
+    let name = |value: &Value| {
         let name = design.module.values[value.0 as usize].name.as_str();
         let name = name.strip_suffix(suffix).unwrap_or(name);
         name.strip_prefix("array_").unwrap_or(name).to_owned()
@@ -110,8 +111,8 @@ fn error(found: &Arg, wanted: &[f64]) -> f64 {
     found.iter().zip(wanted).map(of).fold(0.0, |most, of| if of <= most { most } else { of })
 }
 
-/// Emits an example, and launches the design both ways.
-fn agrees(tools: &Tools, (name, plan): (&str, &PlanSource), command: &Command, at: usize) {
+/// Emits an example, and launches the design both ways; what was run.
+fn agrees(tools: &Tools, (name, plan): (&str, &PlanSource), command: &Command, at: usize) -> String {
     let values: Vec<(&str, i64)> =
         command.values.iter().map(|(name, value)| (name.as_str(), *value)).collect();
     let lengths = command.lengths.as_ref().map(|(name, lengths)| (name.as_str(), lengths.clone()));
@@ -119,8 +120,8 @@ fn agrees(tools: &Tools, (name, plan): (&str, &PlanSource), command: &Command, a
     let design = design(&text);
     let mut launches = Vec::new();
     for (which, (sequence, length)) in command.launches().into_iter().enumerate() {
-        let of = |(place, value): (usize, &wsp_aie::mlir::Value)| match design.module.ty(*value).elements() {
-            Some(count) => drawn(count, 1 + place + 10 * which),
+        let of = |(place, value): (usize, &Value)| match design.module.ty(*value).shaped() {
+            Some(_) => drawn(design.module.ty(*value).elements().expect("a size"), 1 + place + 10 * which),
             None => Arg::Number(length.expect("a sequence of lengths takes one")),
         };
         let args = design.sequences[sequence].args.iter().enumerate().map(of).collect();
@@ -146,17 +147,15 @@ fn agrees(tools: &Tools, (name, plan): (&str, &PlanSource), command: &Command, a
         let of = |(args, (output, wanted)): (&Vec<Arg>, &(usize, Vec<f64>))| error(&args[*output], wanted);
         launches.iter().zip(&wanted).map(of).fold(0.0, f64::max)
     });
-    println!(
-        "{name} [{}]: {} cores, {} fifos, {} links; errors to f64 {:.1e} compiled, {:.1e} interpreted",
-        lengths.join(", "),
-        design.cores.len(),
-        design.fifos.len(),
-        design.links.len(),
-        errors[0],
-        errors[1]
-    );
     assert!(errors.iter().all(|error| *error <= CLOSE), "{name}: {errors:?}");
     assert!(ways[0] == ways[1], "{name}: the two ways leave other bytes");
+    let (cores, fifos, links) = (design.cores.len(), design.fifos.len(), design.links.len());
+    format!(
+        "{name} [{}]: {cores} cores, {fifos} fifos, {links} links; errors to f64 {:.1e} compiled, {:.1e} interpreted",
+        lengths.join(", "),
+        errors[0],
+        errors[1]
+    )
 }
 
 /// The examples, in the order of their names.
@@ -174,15 +173,19 @@ fn examples() -> Vec<PathBuf> {
 fn all_examples_run_both_ways() {
     let Some(tools) = Tools::find("examples") else { return };
     let (mut ran, few) = (0, cases(FEW) == FEW);
-    for path in examples() {
+    let apart = if few { FEW as usize } else { 1 };
+    for path in examples().into_iter().step_by(apart) {
         let read = |path: &Path| std::fs::read_to_string(path).expect("it is text");
         let (text, kernels) = (read(&path), read(&path.with_extension("pto")));
         let name = path.file_stem().and_then(|name| name.to_str()).expect("a name");
         let commands: Vec<Command> = text.lines().filter_map(Command::of).collect();
-        assert!(!commands.is_empty(), "the comment of `{name}` has a command, as `wsp run examples/aie/{name}.wsp --set n=64 --target xdna2`");
+        assert!(
+            !commands.is_empty(),
+            "the comment of `{name}` has a command, as `wsp run examples/aie/{name}.wsp --set n=64 --target xdna2`"
+        );
         let is_asked = |(_, command): &(usize, &Command)| !few || command.lengths.is_none();
         for (at, command) in commands.iter().enumerate().filter(is_asked) {
-            agrees(&tools, (name, &plan(&text, &kernels, &command.target)), command, at);
+            println!("{}", agrees(&tools, (name, &plan(&text, &kernels, &command.target)), command, at));
             ran += 1;
         }
     }

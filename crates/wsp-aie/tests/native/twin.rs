@@ -78,11 +78,7 @@ pub(crate) fn twin(design: &Design, prefix: &str) -> Twin {
 /// An operation with what its regions become.
 fn inside(op: &Op, mut block: impl FnMut(&[Op]) -> Vec<Op>) -> Op {
     let mut region = |region: &Region| Region {
-        blocks: region
-            .blocks
-            .iter()
-            .map(|of| Block { args: of.args.clone(), ops: block(&of.ops) })
-            .collect(),
+        blocks: region.blocks.iter().map(|of| Block { args: of.args.clone(), ops: block(&of.ops) }).collect(),
     };
     Op { regions: op.regions.iter().map(&mut region).collect(), ..op.clone() }
 }
@@ -152,12 +148,7 @@ impl Writer<'_> {
         made
     }
 
-    fn sequence(
-        &mut self,
-        ops: &[Op],
-        at: usize,
-        moves: &mut BTreeSet<(usize, usize, String)>,
-    ) -> Vec<Op> {
+    fn sequence(&mut self, ops: &[Op], at: usize, moves: &mut BTreeSet<(usize, usize, String)>) -> Vec<Op> {
         let mut made = Vec::new();
         for op in ops {
             match op.name.as_str() {

@@ -83,13 +83,15 @@ fn one_sequence_attends_to_as_many_tokens_as_it_is_given() {
 
 #[test]
 fn ranges_that_no_sequence_takes_are_told() {
-    let found = written(&example!("scale", "xdna1"), Args::default(), Some(("n", Lengths::Range(1024, 1_000_000))));
+    let found =
+        written(&example!("scale", "xdna1"), Args::default(), Some(("n", Lengths::Range(1024, 1_000_000))));
     let told = found.expect_err("it is refused").0[0].message.clone();
     assert_eq!(told, "lengths 1024 to 1000000 of `n`, and a range has 65536 at most, from 1 to 1048576");
     let far = Some(("n", Lengths::Range(2_000_000_000, 2_000_000_064)));
     let found = written(&example!("scale", "xdna1"), Args::default(), far).expect_err("it is refused");
     assert!(found.0[0].message.ends_with("from 1 to 1048576"), "{found}");
-    let found = written(&example!("scale", "xdna1"), Args::default(), Some(("n", Lengths::Range(1024, 1030))));
+    let found =
+        written(&example!("scale", "xdna1"), Args::default(), Some(("n", Lengths::Range(1024, 1030))));
     let found = found.expect_err("it is refused").0[0].message.clone();
     assert_eq!(found, "with other lengths of `n` arrays have other extents");
 }
