@@ -284,8 +284,8 @@ impl Compiled {
             let all: Vec<i64> = lengths.iter().copied().collect();
             let launches = self.of_lengths(launch, &range.name, &all)?;
             let within = (device(self.target), self.of.steps);
-            let mut probe = |length| self.of_length(&*simulated, launch, (&range.name, length));
-            let of = (range, all.as_slice(), &mut probe as Probe<'_>);
+            let probe = |length| self.of_length(&*simulated, launch, (&range.name, length));
+            let of = (range, all.as_slice(), &probe as Probe<'_>);
             let mut lowered = lower_range(&self.by_process, &launches, of, within)?;
             if lowered.open.is_empty() {
                 return Ok(lowered);

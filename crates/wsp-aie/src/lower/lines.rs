@@ -37,7 +37,7 @@ pub(super) enum Code {
 }
 
 /// What a core runs in all launches.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Common {
     pub(super) code: Vec<Code>,
     /// Words that the host writes, each with its value in every launch.

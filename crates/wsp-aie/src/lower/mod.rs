@@ -5,10 +5,12 @@
 //! 3. `flow`: boxes that pass between cores and the host become objects of fifos, all others buffers.
 //! 4. `program`: what a core runs, in all launches that a design is for; `lines`: as loops, with numbers that the host writes; `emit`: as operations.
 //! 5. `host`: fifos at the host, by way of memory tiles where shim tiles have too few channels, and transfers. `sequence`: what starts them and waits for them.
-//! 6. `array`: tiles and ways of streams. `range`: sequences of several lengths as one that takes the length, which `series` writes, and `holds` compares with all lengths.
+//! 6. `draft`: all of this for the launches of a design, which `build` makes of it. `array`: tiles and ways of streams. `range`: sequences of several lengths as one that takes the length, which `series` writes, and `holds` compares with all lengths.
 
 mod array;
 mod assign;
+mod build;
+mod draft;
 mod emit;
 mod flow;
 mod holds;
@@ -32,20 +34,17 @@ pub use trace::Listed;
 pub(crate) use values::{forms, values};
 
 use crate::codes;
-use crate::design::{Design, Fifo, Link, Sequence};
-use crate::device::{Device, Tile};
-use crate::mlir::{Type, Value};
+use crate::design::Design;
+use crate::device::Device;
+use crate::mlir::Type;
 use assign::Assigned;
-use emit::{Emitter, words_of};
-use flow::{End, Flows};
-use host::{Fed, HostEnd};
-use program::{Bodies, Program};
-use range::{Fitted, Listing};
+use draft::{Draft, Part};
+use range::Listing;
 use trace::Trace;
 use wsp_backend::ArrayForm;
 use wsp_core::DType;
 use wsp_diag::{Diagnostic, Diagnostics};
-use wsp_ordered::{OrderedMap, OrderedSet};
+use wsp_ordered::OrderedSet;
 use wsp_plan::{LoweredPlan, ParamValue, PlanSource};
 
 /// The kernels of a plan that has a form on an array.
@@ -168,10 +167,13 @@ fn lowered(
     (launches, ranged): (&[Launch], Option<(Listing<'_>, Probe<'_>)>),
     (device, steps): (Device, u32),
 ) -> Result<Lowered, Diagnostics> {
-    let traces = launches
-        .iter()
-        .map(|of| Trace::new(source, &of.listed, &of.arrays, &of.values))
-        .collect::<Result<Vec<Trace>, _>>()?;
+    let mut traces: Vec<Trace> = Vec::new();
+    for of in launches {
+        traces.push(match traces.last() {
+            Some(like) => Trace::like(like, source, of)?,
+            None => Trace::new(source, &of.listed, &of.arrays, &of.values)?,
+        });
+    }
     let cores = device.tiles().filter(|tile| tile.row >= 2).count();
     let mut all: Vec<Vec<Assigned>> = traces.iter().map(|trace| assign::ways(trace, cores)).collect();
     let ways = std::mem::take(&mut all[0]);
@@ -190,7 +192,7 @@ fn lowered(
             Err(fault) => Err(fault.clone()),
         };
         match (done, made) {
-            (Ok(lowered), Ok(mut draft)) => {
+            (Ok(lowered), Ok(draft)) => {
                 if let Some((listing, probe)) = ranged.filter(|_| lowered.open.is_empty()) {
                     draft.holds((source, probe), (listing, &device))?;
                 }
@@ -210,308 +212,6 @@ fn lowered(
                 .help("emit a design for each of them, or give lengths that are multiples of a larger one")
         })
         .into())
-}
-
-/// One launch of a design.
-struct Part<'a> {
-    trace: &'a Trace,
-    assigned: Assigned,
-    flows: Flows,
-}
-
-/// Tasks on cores, and what flows.
-struct Draft<'a> {
-    launches: &'a [Launch],
-    listing: Option<Listing<'a>>,
-    parts: Vec<Part<'a>>,
-    programs: Vec<Program>,
-    bodies: Bodies,
-    ends: Vec<HostEnd>,
-    /// Of a range.
-    fitted: Option<Fitted>,
-}
-
-impl<'a> Draft<'a> {
-    fn new(
-        (launches, listing): (&'a [Launch], Option<Listing<'a>>),
-        given: Vec<(&'a Trace, Assigned)>,
-        device: &Device,
-    ) -> Result<Draft<'a>, Diagnostic> {
-        let mut parts = Vec::new();
-        let mut ends: Vec<HostEnd> = Vec::new();
-        for (trace, assigned) in given {
-            order::keeps_order(trace, &assigned)?;
-            let flows = flow::flows(trace, &assigned)?;
-            let own = host::ends(&flows, device)?;
-            let part = Part { trace, assigned, flows };
-            let at = parts.len();
-            match parts.first_mut() {
-                None => ends = own,
-                Some(first) => part.joins(first, own == ends, &launches[at].name)?,
-            }
-            parts.push(part);
-        }
-        let (mut bodies, mut programs) = (Bodies::default(), Vec::new());
-        for core in 0..parts[0].assigned.names.len() {
-            programs.push(Program::new(&parts, (core, &mut bodies))?);
-        }
-        let fitted = listing.map(|listing| listing.fit((&parts, &ends), &programs)).transpose()?;
-        Ok(Draft { launches, listing, parts, programs, bodies, ends, fitted })
-    }
-
-    /// A design, where tiles have too little memory with fifos that are only as deep as they must be.
-    fn in_memory(&mut self, within: (Device, u32)) -> Result<Lowered, Diagnostic> {
-        let fault = match self.design(within) {
-            Err(fault) if fault.code == codes::CAPACITY => fault,
-            done => return done,
-        };
-        let streams = &mut self.parts[0].flows.streams;
-        let is_deeper = streams.iter().any(|of| of.depth > of.held);
-        streams.iter_mut().for_each(|of| of.depth = of.held);
-        if is_deeper { self.design(within).map_err(|_| fault) } else { Err(fault) }
-    }
-
-    fn design(&self, (device, steps): (Device, u32)) -> Result<Lowered, Diagnostic> {
-        let Part { trace, assigned, flows } = &self.parts[0];
-        let placed = array::place(trace, assigned, flows, &self.ends, (device, steps))?;
-        let mut design = Design::new("main", device);
-        let fifos = self.fifos(&placed, &mut design);
-        for (core, program) in self.programs.iter().enumerate() {
-            let (bodies, fifos) = (&self.bodies, &fifos.at_core);
-            let mut emitter = Emitter { trace, flows, bodies, design: &mut design, fifos };
-            emitter.core(program, placed.cores[core], &assigned.names[core]);
-        }
-        let mut launches = Vec::new();
-        let mut open = OrderedSet::new();
-        match self.listing.zip(self.fitted.as_ref()) {
-            Some((listing, fitted)) => {
-                launches.push(self.ranged((listing.range, fitted), (&placed, &fifos), &mut design)?);
-                open.clone_from(&fitted.open);
-            }
-            None => {
-                for at in 0..self.parts.len() {
-                    launches.push(self.sequence(at, (&placed, &fifos), &mut design)?);
-                }
-            }
-        }
-        array::route(&design)?;
-        Ok(Lowered { design, placed, launches, open })
-    }
-
-    /// Adds the sequence of a launch.
-    fn sequence(
-        &self,
-        at: usize,
-        (placed, fifos): (&Placed, &FifoNames),
-        design: &mut Design,
-    ) -> Result<Launched, Diagnostic> {
-        let Part { trace, assigned, flows } = &self.parts[at];
-        let suffix = |name: &str| match self.launches[at].name.as_str() {
-            "" => name.to_owned(),
-            of => format!("{name}_{}", word(of)),
-        };
-        let (values, arrays) = self.arrays(&self.parts[at], &suffix, design);
-        let fed = self.fed((placed, fifos), &values);
-        let mut body = Vec::new();
-        for (program, name) in self.programs.iter().zip(&assigned.names) {
-            let words = program.words(at).zip(0..);
-            body.extend(words.map(|(value, index)| host::parameter(&words_of(name), index, value)));
-        }
-        body.extend(sequence::sequence(trace, flows, (&self.ends, &fed))?);
-        let args = values.iter().map(|(_, value)| *value).collect();
-        let name = suffix("sequence");
-        design.sequences.push(Sequence {
-            name: name.clone(),
-            args,
-            lengths: None,
-            body,
-            span: Default::default(),
-        });
-        Ok(Launched { sequence: name, arrays, tasks: tasks(trace), range: None })
-    }
-
-    fn fed<'f>(
-        &'f self,
-        (placed, fifos): (&Placed, &'f FifoNames),
-        arrays: &'f OrderedMap<usize, Value>,
-    ) -> Vec<Fed<'f>> {
-        let ends = self.ends.iter().zip(&fifos.at_host).zip(&placed.hosts);
-        ends.map(|((end, name), tile)| Fed { end, name, shim: tile.col, arrays }).collect()
-    }
-
-    /// Adds the sequence for a range of lengths.
-    fn ranged(
-        &self,
-        (range, fitted): (&Range, &Fitted),
-        (placed, fifos): (&Placed, &FifoNames),
-        design: &mut Design,
-    ) -> Result<Launched, Diagnostic> {
-        let (values, arrays) = self.arrays(&self.parts[0], &str::to_owned, design);
-        let fed = self.fed((placed, fifos), &values);
-        let buffers: Vec<String> = self.parts[0].assigned.names.iter().map(|name| words_of(name)).collect();
-        let (body, length) = series::sequence((range, fitted), &fed, &buffers, &mut design.module)?;
-        let args = values.iter().map(|(_, value)| *value).chain([length]).collect();
-        let name = "sequence".to_owned();
-        design.sequences.push(Sequence {
-            name: name.clone(),
-            args,
-            lengths: Some((range.from, range.to)),
-            body,
-            span: Default::default(),
-        });
-        let range = Some(range.clone());
-        Ok(Launched { sequence: name, arrays, tasks: tasks(self.parts[0].trace), range })
-    }
-
-    /// The arrays of the sequence of a launch, by tensor.
-    fn arrays(
-        &self,
-        Part { trace, flows, .. }: &Part<'_>,
-        suffix: &dyn Fn(&str) -> String,
-        design: &mut Design,
-    ) -> (OrderedMap<usize, Value>, Vec<HostArray>) {
-        let mut used: OrderedMap<usize, [bool; 2]> = OrderedMap::new();
-        for end in &self.ends {
-            let of = &flows.streams[end.streams[0]];
-            for at in 0..of.boxes.len() {
-                used.entry(of.tensor_of(at)).or_default()[usize::from(end.into)] = true;
-            }
-        }
-        let (mut values, mut arrays) = (OrderedMap::new(), Vec::new());
-        for (tensor, [read, written]) in used {
-            let of = &trace.tensors[tensor];
-            let ty = object(&[of.dims.iter().product()], of.dtype);
-            // The name of the program, where it is not that of another value of the design.
-            let name = suffix(&word(&of.name));
-            let is_taken = design.module.values.iter().any(|value| value.name == name)
-                || self.listing.is_some_and(|listing| word(&listing.range.name) == name)
-                || name.strip_prefix('v').is_some_and(|rest| rest.bytes().all(|c| c.is_ascii_digit()));
-            let name = if is_taken { format!("array_{name}") } else { name };
-            values.insert(tensor, design.module.value(name, ty));
-            arrays.push(HostArray {
-                name: of.name.clone(),
-                dtype: of.dtype,
-                shape: of.dims.clone(),
-                read,
-                written,
-            });
-        }
-        (values, arrays)
-    }
-
-    /// Adds the fifos, and links on memory tiles.
-    fn fifos(&self, placed: &Placed, design: &mut Design) -> FifoNames {
-        let Part { trace, flows, .. } = &self.parts[0];
-        let mut names = FifoNames::default();
-        let mut memory_of: OrderedMap<usize, Tile> = OrderedMap::new();
-        let mut host_of: OrderedMap<usize, Tile> = OrderedMap::new();
-        for (end, (host, memory)) in self.ends.iter().zip(placed.hosts.iter().zip(&placed.memories)) {
-            for stream in &end.streams {
-                match memory {
-                    Some(memory) => memory_of.insert(*stream, *memory),
-                    None => host_of.insert(*stream, *host),
-                };
-            }
-        }
-        let mut own: OrderedMap<usize, String> = OrderedMap::new();
-        for (at, stream) in flows.streams.iter().enumerate() {
-            let tensor = &trace.tensors[stream.tensor];
-            let tile = |end: &End| match end {
-                End::Core(core) => placed.cores[*core],
-                End::Host => memory_of.get(&at).or(host_of.get(&at)).copied().unwrap_or(Tile::new(0, 0)),
-            };
-            let name = format!("{}_{at}", word(&tensor.name));
-            let to: Vec<Tile> = stream.to.iter().map(tile).collect();
-            let ty = object(&stream.boxes[0].len, tensor.dtype);
-            design.fifos.push(Fifo::new(name.clone(), tile(&stream.from), &to, stream.depth, ty));
-            for end in [&stream.from].into_iter().chain(&stream.to) {
-                if let End::Core(core) = end {
-                    names.at_core.insert((at, *core), name.clone());
-                }
-            }
-            own.insert(at, name);
-        }
-        for (at, (end, memory)) in self.ends.iter().zip(&placed.memories).enumerate() {
-            let Some(memory) = memory else {
-                names.at_host.push(own[&end.streams[0]].clone());
-                continue;
-            };
-            let of = &flows.streams[end.streams[0]];
-            let tensor = &trace.tensors[of.tensor];
-            let each = of.boxes[0].elements();
-            let name = format!("{}_all_{at}", word(&tensor.name));
-            let ty = object(&[each * end.streams.len() as u64], tensor.dtype);
-            let (from, to) = if end.into { (*memory, placed.hosts[at]) } else { (placed.hosts[at], *memory) };
-            design.fifos.push(Fifo::new(name.clone(), from, &[to], 2, ty));
-            let parts: Vec<String> = end.streams.iter().map(|stream| own[stream].clone()).collect();
-            let offsets: Vec<i64> = (0..parts.len() as i64).map(|part| part * each as i64).collect();
-            let (ins, outs) =
-                if end.into { (parts, vec![name.clone()]) } else { (vec![name.clone()], parts) };
-            let (join, distribute) = match (end.streams.len(), end.into) {
-                (1, _) => (Vec::new(), Vec::new()),
-                (_, true) => (offsets, Vec::new()),
-                (_, false) => (Vec::new(), offsets),
-            };
-            design.links.push(Link { ins, outs, join, distribute, span: Default::default() });
-            names.at_host.push(name);
-        }
-        let tiles: Vec<Tile> = design
-            .fifos
-            .iter()
-            .flat_map(|fifo| std::iter::once(&fifo.producer).chain(&fifo.consumers))
-            .map(|end| end.tile)
-            .collect();
-        tiles.into_iter().for_each(|tile| {
-            design.tile(tile);
-        });
-        names
-    }
-}
-
-/// Tasks of a launch by kernel.
-fn tasks(trace: &Trace) -> Vec<(String, u64)> {
-    let mut tasks: OrderedMap<String, u64> = OrderedMap::new();
-    for task in &trace.tasks {
-        *tasks.entry(trace.bodies[&task.func].name.clone()).or_default() += 1;
-    }
-    tasks.into_iter().collect()
-}
-
-impl Part<'_> {
-    /// Makes the first launch of a design fit this one too: what flows has the same form, and fifos are as deep as either needs.
-    fn joins(&self, first: &mut Part<'_>, same_ends: bool, name: &str) -> Result<(), Diagnostic> {
-        if !same_ends || !self.flows_like(first) {
-            return Err(refused(format!(
-                "with `{name}` other boxes flow between cores than in the first launch"
-            ))
-            .note("one design has the same fifos for all lengths")
-            .help("emit a design for each of them"));
-        }
-        for (of, own) in first.flows.streams.iter_mut().zip(&self.flows.streams) {
-            (of.depth, of.held) = (of.depth.max(own.depth), of.held.max(own.held));
-        }
-        Ok(())
-    }
-
-    /// Whether what flows has the form that it has in another launch.
-    fn flows_like(&self, first: &Part<'_>) -> bool {
-        let form = |flows: &Flows| {
-            let stream = |of: &flow::Stream| (of.tensor, of.from, of.to.clone(), of.boxes[0].len.clone());
-            let used = |of: &flow::Use| (of.stream, of.produces);
-            let uses = flows.uses.iter().map(|of| of.iter().map(used).collect::<Vec<_>>());
-            (flows.streams.iter().map(stream).collect::<Vec<_>>(), uses.collect::<Vec<_>>())
-        };
-        form(&self.flows) == form(&first.flows) && self.flows.locals == first.flows.locals
-    }
-}
-
-/// What fifos are called.
-#[derive(Default)]
-struct FifoNames {
-    /// By stream and core.
-    at_core: OrderedMap<(usize, usize), String>,
-    /// By fifo at the host.
-    at_host: Vec<String>,
 }
 
 /// A name as a word of MLIR.

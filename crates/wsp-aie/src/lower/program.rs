@@ -42,7 +42,7 @@ pub(super) enum Step {
 }
 
 /// What a core runs.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Program {
     pub(super) core: usize,
     pub(super) steps: Vec<Step>,
@@ -56,7 +56,7 @@ pub(crate) struct Program {
 }
 
 /// Bodies for the numbers of tasks.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Bodies {
     pub(super) all: Vec<Kernel>,
     known: Vec<KnownBody>,

@@ -45,7 +45,7 @@ pub(crate) struct Trace {
     /// Tensors that tasks write.
     written: OrderedSet<usize>,
     /// Bodies of kernels.
-    pub(crate) bodies: OrderedMap<FuncId, Body>,
+    pub(crate) bodies: OrderedMap<FuncId, Arc<Body>>,
     /// By kernel and the words that decide it: which operands are stored as a whole.
     whole: Whole,
     /// Tasks in elaboration order.
@@ -165,7 +165,7 @@ impl Trace {
     fn of(
         source: &PlanSource,
         (listed, arrays, values): (&Listed, &[ArrayForm], &[(String, ParamValue)]),
-        (module, bodies, whole): (Arc<Verified>, OrderedMap<FuncId, Body>, Whole),
+        (module, bodies, whole): (Arc<Verified>, OrderedMap<FuncId, Arc<Body>>, Whole),
     ) -> Result<Trace, Diagnostics> {
         let (plan, workload) = parts(source)?;
         let params = params(&module, workload, &listed.table, arrays, values);
@@ -274,21 +274,34 @@ impl Trace {
         Ok(())
     }
 
+    /// Whether tasks touch the same boxes in the same order, and nothing else decides in other ways what flows between cores.
+    pub(super) fn touches_like(&self, other: &Trace) -> bool {
+        let task = |of: &Task| (of.func, of.process, of.tile);
+        let tensor = |of: &TensorInfo| (of.dtype, of.host);
+        let mut tensors = self.tensors.iter().zip(&other.tensors);
+        let mut tasks = self.tasks.iter().zip(&other.tasks);
+        (self.grid, self.workers, self.tasks.len()) == (other.grid, other.workers, other.tasks.len())
+            && tensors.all(|(own, of)| tensor(own) == tensor(of) && own.dims == of.dims)
+            && tasks.all(|(own, of)| task(own) == task(of) && own.touches == of.touches)
+    }
+
     /// The body of a kernel.
-    fn body(&mut self, func: FuncId) -> Result<&Body, Diagnostics> {
-        if !self.bodies.contains_key(&func) {
-            let known = Known { params: &self.params, elems: &self.elems };
-            self.bodies.insert(func, kernel::body(&self.module, func, known)?);
+    fn body(&mut self, func: FuncId) -> Result<Arc<Body>, Diagnostics> {
+        if let Some(known) = self.bodies.get(&func) {
+            return Ok(known.clone());
         }
-        Ok(&self.bodies[&func])
+        let known = Known { params: &self.params, elems: &self.elems };
+        let body = Arc::new(kernel::body(&self.module, func, known)?);
+        self.bodies.insert(func, body.clone());
+        Ok(body)
     }
 
     /// What a task touches, by the operands of its kernel's body.
     fn touches(&mut self, task: &Task, accesses: &[(usize, bool, Piece)]) -> Result<Vec<Touch>, Diagnostics> {
-        let operands = self.body(task.func)?.operands.clone();
+        let body = self.body(task.func)?;
         let whole = self.whole(task);
         let mut touches = Vec::new();
-        for (operand, whole) in operands.iter().zip(whole) {
+        for (operand, whole) in body.operands.iter().zip(whole) {
             let tensor = operand.tensor.index();
             let of = &self.tensors[tensor];
             let origin = operand.origin.iter().map(|at| self.eval(at, task));

@@ -6,8 +6,10 @@ mod check;
 mod ground;
 mod kernels;
 mod lower;
+mod programs;
 #[path = "../../../wsp-core/tests/randomised/mod.rs"]
 mod randomised;
+mod references;
 mod run;
 mod support;
 mod text;

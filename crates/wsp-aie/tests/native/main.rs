@@ -10,12 +10,18 @@ mod designs;
 #[path = "../it/kernels/drawn.rs"]
 #[allow(dead_code, reason = "tests against plain runs use more of it")]
 mod drawn;
+mod examples;
 mod kernels;
 #[path = "../it/kernels/one_core.rs"]
 #[allow(dead_code, reason = "tests of bodies use more of it")]
 mod one_core;
+#[path = "../it/programs.rs"]
+#[allow(dead_code, reason = "tests of programs use more of it")]
+mod programs;
 #[path = "../../../wsp-core/tests/randomised/mod.rs"]
 mod randomised;
+#[path = "../it/references.rs"]
+mod references;
 #[path = "../it/support.rs"]
 #[allow(dead_code, reason = "tests of designs use more of it")]
 mod support;

@@ -117,36 +117,53 @@ void start(Work work) {
     }).detach();
 }
 
-// A transfer: where each of its elements lies.
+// A transfer: where each of its elements lies, and whether its end can be waited for.
 struct Move {
     uint8_t *array;
     int64_t offset, sizes[4], strides[4];
+    bool token;
 };
+
+// Transfers that wait in the queue of a channel, beside the one that runs.
+constexpr size_t QUEUE = 4;
 
 // Transfers of one fifo of the host, one after the other.
 struct Channel {
     End end;
     bool brings;
     size_t element;
-    std::vector<Move> queue;
+    std::vector<Move> queue{};
     size_t done = 0, filled = 0;
+    uint64_t tokens = 0;
+    uint8_t *object = nullptr;
 
-    void push(const Move &move) {
+    // Four offsets, sizes and strides, and whether it tells its end, as what goes into the memory of the host does.
+    void push(uint8_t *array, const int64_t (&n)[13]) {
+        const int64_t offset = n[0] * n[8] + n[1] * n[9] + n[2] * n[10] + n[3];
         std::unique_lock<std::mutex> guard(lock);
-        queue.push_back(move);
+        wait_for(guard, [&] { return queue.size() - done <= QUEUE; });
+        queue.push_back({array, offset, {n[4], n[5], n[6], n[7]}, {n[8], n[9], n[10], n[11]}, !brings || n[12] != 0});
         changed();
     }
 
     void wait() {
         std::unique_lock<std::mutex> guard(lock);
-        const size_t all = queue.size();
-        wait_for(guard, [&] { return done >= all; });
+        wait_for(guard, [&] { return tokens > 0; });
+        --tokens;
+    }
+
+    // A launch ends when all transfers are done.
+    void finish() {
+        std::unique_lock<std::mutex> guard(lock);
+        wait_for(guard, [&] { return done == queue.size(); });
     }
 
     void one(uint8_t *place) {
-        if (filled == 0) end.acquire(1);
-        uint8_t *object = static_cast<uint8_t *>(end.object(0)) + filled;
-        if (brings) std::memcpy(object, place, element); else std::memcpy(place, object, element);
+        if (filled == 0) {
+            end.acquire(1);
+            object = static_cast<uint8_t *>(end.object(0));
+        }
+        if (brings) std::memcpy(object + filled, place, element); else std::memcpy(place, object + filled, element);
         filled += element;
         if (filled == end.fifo.bytes) {
             filled = 0;
@@ -170,10 +187,17 @@ struct Channel {
                             one(move.array + element * (move.offset + a * s[0] + b * s[1] + c * s[2] + d * s[3]));
             std::unique_lock<std::mutex> guard(lock);
             ++done;
+            tokens += move.token;
             changed();
         }
     }
 };
+
+// A word of a buffer of a core, which the host writes.
+inline void write_word(void *buffer, int32_t at, int32_t value) {
+    std::unique_lock<std::mutex> guard(lock);
+    static_cast<int32_t *>(buffer)[at] = value;
+}
 
 inline void take(FILE *file, void *to, size_t bytes) {
     if (std::fread(to, 1, bytes, file) != bytes) std::_Exit(4);

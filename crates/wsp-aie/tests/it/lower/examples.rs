@@ -1,6 +1,7 @@
 //! The examples, each beside what `f64` gives.
 
 use super::{args, array, numbers, plan, run, text};
+use crate::references::{attention, normalised, product, softmax, two_layers};
 use wsp_memory::Array;
 
 /// The workload and the kernels of an example.
@@ -23,12 +24,6 @@ pub(super) fn close(found: &Array, wanted: &[f64]) {
     for (at, (found, wanted)) in found.iter().zip(wanted).enumerate() {
         assert!((found - wanted).abs() <= 2e-5 * (1.0 + wanted.abs()), "element {at}: {found}, {wanted}");
     }
-}
-
-/// `a · b` of matrices with so many rows, columns and so deep.
-pub(super) fn product(a: &[f64], b: &[f64], (rows, cols, depth): (usize, usize, usize)) -> Vec<f64> {
-    let at = |i: usize| (0..depth).map(|k| a[i / cols * depth + k] * b[k * cols + i % cols]).sum();
-    (0..rows * cols).map(at).collect()
 }
 
 #[test]
@@ -72,15 +67,7 @@ fn rows_are_normalised_with_one_gain_for_all_cores() {
     let (x, gain) = (array(&[rows, cols], 1), array(&[cols], 2));
     let outcome =
         run(&example!("rmsnorm", "xdna2"), args(&[("x", &x), ("gain", &gain)], &[])).expect("it runs");
-    let (x, gain) = (numbers(&x), numbers(&gain));
-    let wanted: Vec<f64> = x
-        .chunks(cols as usize)
-        .flat_map(|row| {
-            let mean = row.iter().map(|x| x * x).sum::<f64>() / cols as f64;
-            row.iter().zip(&gain).map(move |(x, gain)| x / (mean + 1e-5).sqrt() * gain).collect::<Vec<_>>()
-        })
-        .collect();
-    close(&outcome.outputs["y"], &wanted);
+    close(&outcome.outputs["y"], &normalised(&numbers(&x), &numbers(&gain)));
 }
 
 #[test]
@@ -92,14 +79,7 @@ fn three_processes_take_a_softmax() {
     );
     let x = array(&[96, 64], 3);
     let outcome = run(&plan, args(&[("x", &x)], &[])).expect("it runs");
-    let wanted: Vec<f64> = numbers(&x)
-        .chunks(64)
-        .flat_map(|row| {
-            let sum: f64 = row.iter().map(|x| x.exp()).sum();
-            row.iter().map(move |x| x.exp() / sum).collect::<Vec<_>>()
-        })
-        .collect();
-    close(&outcome.outputs["y"], &wanted);
+    close(&outcome.outputs["y"], &softmax(&numbers(&x), 64));
 }
 
 #[test]
@@ -107,9 +87,8 @@ fn two_layers_are_a_pipeline_whose_cores_keep_their_weights() {
     let (x, up, down) = (array(&[64, 32], 1), array(&[32, 48], 2), array(&[48, 16], 3));
     let arrays = [("x", &x), ("w_up", &up), ("w_down", &down)];
     let outcome = run(&example!("mlp", "xdna2"), args(&arrays, &[])).expect("it runs");
-    let hidden: Vec<f64> =
-        product(&numbers(&x), &numbers(&up), (64, 48, 32)).iter().map(|x| x.max(0.0)).collect();
-    close(&outcome.outputs["y"], &product(&hidden, &numbers(&down), (64, 16, 48)));
+    let wanted = two_layers([&x, &up, &down].map(numbers).each_ref(), (64, 32, 48));
+    close(&outcome.outputs["y"], &wanted);
 }
 
 #[test]
@@ -121,15 +100,6 @@ fn weights_go_once_to_all_cores() {
     assert_eq!(of_weights, 1);
     let outcome = run(&plan, args).expect("it runs");
     close(&outcome.outputs["y"], &product(&numbers(&x), &numbers(&w), (256, 32, 32)));
-}
-
-/// Attention of one query of 64 elements over so many tokens.
-pub(super) fn attention(q: &[f64], k: &[f64], v: &[f64], tokens: usize) -> Vec<f64> {
-    let score = |t: usize| (0.125 * (0..64).map(|d| q[d] * k[64 * t + d]).sum::<f64>()).exp();
-    let scores: Vec<f64> = (0..tokens).map(score).collect();
-    let sum: f64 = scores.iter().sum();
-    let of = |d: usize| scores.iter().enumerate().map(|(t, score)| score * v[64 * t + d]).sum::<f64>() / sum;
-    (0..64).map(of).collect()
 }
 
 #[test]

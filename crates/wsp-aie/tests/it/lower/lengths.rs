@@ -1,24 +1,19 @@
 //! Designs for launches of several lengths.
 
-use super::examples::{attention, close, example, product};
-use super::{args, array, backend, numbers, plan};
+use super::examples::{close, example};
+use super::{args, array, numbers, plan, written};
+use crate::references::{attention, product};
 use wsp_aie::DesignFile;
 use wsp_aie::design::Design;
 use wsp_aie::mlir::{Form, Version, parse, print};
 use wsp_aie::run::{Allocation, Arg, Machine};
-use wsp_backend::{Args, Backend as _, EmitOptions, Lengths};
+use wsp_backend::{Args, Lengths};
 use wsp_diag::{Diagnostics, FileId};
 use wsp_memory::Array;
 use wsp_plan::PlanSource;
 
 fn emitted(plan: &PlanSource, launch: Args, lengths: (&str, &[i64])) -> Result<String, Diagnostics> {
-    written(plan, launch, (lengths.0, Lengths::Each(lengths.1.to_vec())))
-}
-
-fn written(plan: &PlanSource, launch: Args, lengths: (&str, Lengths)) -> Result<String, Diagnostics> {
-    let lengths = Some((lengths.0.to_owned(), lengths.1));
-    let emitted = backend().emit(plan, &EmitOptions { launch, lengths, ..EmitOptions::default() })?;
-    Ok(String::from_utf8(emitted.package.files[0].1.clone()).expect("it is text"))
+    written(plan, launch, Some((lengths.0, Lengths::Each(lengths.1.to_vec()))))
 }
 
 /// The design of a text, printed and read once more in its own spelling.
@@ -62,7 +57,7 @@ fn one_sequence_attends_to_as_many_tokens_as_it_is_given() {
     let room = 8192;
     let (q, k, v) = (array(&[1, 64], 1), array(&[room, 64], 2), array(&[room, 64], 3));
     let given = args(&[("q", &q), ("keys", &k), ("values", &v)], &[]);
-    let range = ("tokens", Lengths::Range(1, 511));
+    let range = Some(("tokens", Lengths::Range(1, 511)));
     let text = written(&example!("decode", "xdna2"), given, range).expect("it is a design");
     let module = parse(FileId::default(), &text).expect("it is read");
     let pretty = print(&module, Form::Pretty, Version::V2026_09);
@@ -88,13 +83,15 @@ fn one_sequence_attends_to_as_many_tokens_as_it_is_given() {
 
 #[test]
 fn ranges_that_no_sequence_takes_are_told() {
-    let found = written(&example!("scale", "xdna1"), Args::default(), ("n", Lengths::Range(1024, 1_000_000)));
+    let found =
+        written(&example!("scale", "xdna1"), Args::default(), Some(("n", Lengths::Range(1024, 1_000_000))));
     let told = found.expect_err("it is refused").0[0].message.clone();
     assert_eq!(told, "lengths 1024 to 1000000 of `n`, and a range has 65536 at most, from 1 to 1048576");
-    let far = ("n", Lengths::Range(2_000_000_000, 2_000_000_064));
+    let far = Some(("n", Lengths::Range(2_000_000_000, 2_000_000_064)));
     let found = written(&example!("scale", "xdna1"), Args::default(), far).expect_err("it is refused");
     assert!(found.0[0].message.ends_with("from 1 to 1048576"), "{found}");
-    let found = written(&example!("scale", "xdna1"), Args::default(), ("n", Lengths::Range(1024, 1030)));
+    let found =
+        written(&example!("scale", "xdna1"), Args::default(), Some(("n", Lengths::Range(1024, 1030))));
     let found = found.expect_err("it is refused").0[0].message.clone();
     assert_eq!(found, "with other lengths of `n` arrays have other extents");
 }
@@ -142,7 +139,7 @@ fn sums(n: &str, thousands: &str) -> PlanSource {
 
 fn sums_of(n: &str, thousands: &str) -> Result<String, Diagnostics> {
     let given = args(&[("q", &array(&[1, 16], 1)), ("keys", &array(&[256, 16], 2))], &[]);
-    written(&sums(n, thousands), given, ("tokens", Lengths::Range(1, 200)))
+    written(&sums(n, thousands), given, Some(("tokens", Lengths::Range(1, 200))))
 }
 
 /// What fits the ends of a range and the steps in it is compared with every other length.
