@@ -9,6 +9,7 @@
 
 mod array;
 mod assign;
+mod depths;
 mod emit;
 mod flow;
 mod holds;
@@ -229,6 +230,8 @@ struct Draft<'a> {
     ends: Vec<HostEnd>,
     /// Of a range.
     fitted: Option<Fitted>,
+    /// How deep fifos between cores are to be that need it; 0 where none is known to.
+    deep: u32,
 }
 
 impl<'a> Draft<'a> {
@@ -256,24 +259,28 @@ impl<'a> Draft<'a> {
             programs.push(Program::new(&parts, (core, &mut bodies))?);
         }
         let fitted = listing.map(|listing| listing.fit((&parts, &ends), &programs)).transpose()?;
-        Ok(Draft { launches, listing, parts, programs, bodies, ends, fitted })
+        Ok(Draft { launches, listing, parts, programs, bodies, ends, fitted, deep: 0 })
     }
 
     /// A design, where tiles have too little memory with fifos that are only as deep as they must be.
     fn in_memory(&mut self, within: (Device, u32)) -> Result<Lowered, Diagnostic> {
         let fault = match self.design(within) {
             Err(fault) if fault.code == codes::CAPACITY => fault,
-            done => return done,
+            done => return done.map(|lowered| self.alive(lowered, within)),
         };
         let streams = &mut self.parts[0].flows.streams;
         let is_deeper = streams.iter().any(|of| of.depth > of.held);
         streams.iter_mut().for_each(|of| of.depth = of.held);
-        if is_deeper { self.design(within).map_err(|_| fault) } else { Err(fault) }
+        if !is_deeper {
+            return Err(fault);
+        }
+        let lowered = self.design(within).map_err(|_| fault)?;
+        Ok(self.alive(lowered, within))
     }
 
     fn design(&self, (device, steps): (Device, u32)) -> Result<Lowered, Diagnostic> {
         let Part { trace, assigned, flows } = &self.parts[0];
-        let placed = array::place(trace, assigned, flows, &self.ends, (device, steps))?;
+        let placed = array::place(trace, assigned, (flows, self.deep), &self.ends, (device, steps))?;
         let mut design = Design::new("main", device);
         let fifos = self.fifos(&placed, &mut design);
         for (core, program) in self.programs.iter().enumerate() {
@@ -423,7 +430,9 @@ impl<'a> Draft<'a> {
             let name = format!("{}_{at}", word(&tensor.name));
             let to: Vec<Tile> = stream.to.iter().map(tile).collect();
             let ty = object(&stream.boxes[0].len, tensor.dtype);
-            design.fifos.push(Fifo::new(name.clone(), tile(&stream.from), &to, stream.depth, ty));
+            let mut fifo = Fifo::new(name.clone(), tile(&stream.from), &to, stream.depth, ty);
+            fifo.depths = stream.depths(self.deep);
+            design.fifos.push(fifo);
             for end in [&stream.from].into_iter().chain(&stream.to) {
                 if let End::Core(core) = end {
                     names.at_core.insert((at, *core), name.clone());
@@ -489,6 +498,7 @@ impl Part<'_> {
         }
         for (of, own) in first.flows.streams.iter_mut().zip(&self.flows.streams) {
             (of.depth, of.held) = (of.depth.max(own.depth), of.held.max(own.held));
+            of.flying = of.flying.max(own.flying);
         }
         Ok(())
     }
