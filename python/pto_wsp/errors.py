@@ -320,6 +320,8 @@ _RANGES: tuple[tuple[int, type[WspError]], ...] = (
     (872, KernelError),
     (874, ExecutionError),
     (880, CompileError),
+    (882, ArgumentError),
+    (883, CompileError),
     (893, ScheduleError),
     (894, CompileError),
     (1000, TraceError),
@@ -347,7 +349,7 @@ _RANGES: tuple[tuple[int, type[WspError]], ...] = (
     (1564, ArgumentError),
     (1565, ExecutionError),
     (1600, CompileError),  # backends
-    (1603, ArgumentError),
+    (1604, ArgumentError),
     (1605, ExecutionError),
     (1608, CompileError),
     (1740, CompileError),  # machine models

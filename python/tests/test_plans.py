@@ -424,7 +424,7 @@ def no_cores() -> None:
     program().plan(shapes([700])).balance(0)  # here
 
 
-@CASES.add(errors.CompileError, "WSP0882", "host entries of `.pto` files")
+@CASES.add(errors.ArgumentError, "WSP0882", "host entries of `.pto` files")
 def a_plan_of_a_workload() -> None:
     copies.compile().plan({"n": 4})  # here
 

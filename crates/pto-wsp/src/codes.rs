@@ -2,6 +2,7 @@
 //!
 //! They stand here because a number means one thing in both programs, and in all crates ([`catalog`](crate::catalog)).
 
+pub use wsp_backend::codes::OPTION_OF_OTHERS;
 use wsp_diag::Code;
 
 wsp_diag::codes! {
@@ -187,12 +188,6 @@ it is printed without the code.";
 Two outputs go to one file, two go to standard output, or an output would replace a file that is read: a source or an
 array. Give each output a name of its own. With a list on standard output (`-`), the summary is printed only if the list
 goes to a file.";
-    pub OPTION_OF_OTHERS = 882, "an option does not apply to this program",
-        "\
-The option belongs to another kind of program: `--generate` and `kv_layout` to `.pto` programs, `--devices` to task graphs; or
-it asks for something that this run does not have: in virtual time (`trace = cycles`) no kernel runs, so there are no
-outputs to write or to check; a task graph is made of parameters and tables, not of tensors; a file of kernels of which the unit calls
-none adds nothing. An option that had no effect is refused, whatever the file. Leave it out.";
     pub NOT_SEQUENTIAL = 883, "outputs differ from those of a sequential run",
         "\
 `wsp run FILE.wsp` runs the workload a second time, one task after another in elaboration order, and compares what both

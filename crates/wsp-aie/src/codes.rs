@@ -150,6 +150,10 @@ Upstream's lowering gives a core's end of a fifo one buffer more than the core h
     pub(crate) NOT_RUN = 1864, "part of a design that is not run here",
         "\
 The interpreter runs fifos, links, cores and the transfers of the host. Chains of descriptors, streams without fifos, and attributes that change what fifos do are read and checked only.";
+    pub(crate) PART = 1868, "array of which transfers write a part",
+        "\
+The transfers of a sequence write some elements of an array that it does not read; the others stay as they were. Of a program, its tasks store a part: a bound, a size or a condition leaves out
+the rest. Where that is meant, nothing is to be done.";
     pub(crate) GRAPH = 1870, "graph of processes that does not fit together",
         "\
 Nets have nodes at both ends, and nodes stand on tiles of their kind: processes on compute tiles, memories on memory tiles, transfers of the host on shim tiles.";

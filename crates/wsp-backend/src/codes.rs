@@ -13,11 +13,6 @@ Backends are registered by name. Give the second one another name.";
     pub(crate) UNKNOWN_BACKEND = 1602, "the backend is not known",
         "\
 No backend of this name is registered. The message lists those that are.";
-    /// An option of another kind of programs, or of another backend.
-    pub OPTION_OF_OTHERS = 1603, "an option of other programs",
-        "\
-Programs of spaces (`.pto`), workloads (`.wsp`) and task graphs (`.tg`) are run with options of which some belong to one kind only, and
-so do options of a backend. An option that would have no effect is refused by its name.";
     pub(crate) WRONG_ARGUMENT = 1604, "an argument that cannot be taken",
         "\
 Scalars of task graphs are integers of 64 bits.";
@@ -65,6 +60,14 @@ begins anew. Launch the graphs on one stream, or wait for the other launches bef
 An array of the launch has another element type or shape than the tensor or slot of that name, or it has the name of a
 table and is not integers in one dimension. Extents of tensors follow from parameters: set them with `--set name=value`,
 or pass another array.";
+    /// An option of another kind of programs, or of another target.
+    pub OPTION_OF_OTHERS = 882, "an option does not apply to this program",
+        "\
+The option belongs to another kind of program: `--generate` and `kv_layout` to `.pto` programs, `--devices` to task graphs; or to
+another target: a design for an array (`--target xdna2`) is interpreted on one thread, and takes neither `--threads` nor `--aicpus`; or
+it asks for something that this run does not have: in virtual time (`trace = cycles`) no kernel runs, so there are no
+outputs to write or to check; a task graph is made of parameters and tables, not of tensors; a file of kernels of which the unit calls
+none adds nothing. An option that would have no effect is refused by its name, whatever the file. Leave it out.";
     pub READ_ONLY = 870, "array may only be read",
         "\
 Tasks write a tensor that is bound to an array of the caller which must not be written, such as a NumPy array whose

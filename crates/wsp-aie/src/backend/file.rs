@@ -2,7 +2,7 @@
 
 use super::run::no_memory;
 use crate::codes;
-use crate::design::{Design, Move, Sequence, Step, steps};
+use crate::design::{Design, Sequence, Step, steps};
 use crate::device::Direction;
 use crate::mlir::{Type, Value, parse, text_of};
 use crate::run::{Arg, Counts, Failure, run_both};
@@ -49,7 +49,7 @@ impl DesignFile {
     /// Reads the text of a design.
     ///
     /// # Errors
-    /// It is none, has several devices, or a rule of designs is broken.
+    /// It is none, has several devices, breaks a rule of designs, or has a sequence whose arguments no launch gives.
     pub fn read(file: FileId, text: &str) -> Result<DesignFile, Diagnostics> {
         let mut designs = Design::read(&parse(file, text)?)?;
         let design = designs.remove(0);
@@ -66,7 +66,13 @@ impl DesignFile {
         }
         let (faults, notes): (Vec<Diagnostic>, Vec<Diagnostic>) =
             crate::check(&design).into_iter().partition(Diagnostic::is_error);
-        if faults.is_empty() { Ok(DesignFile { design, notes }) } else { Err(faults.into()) }
+        if !faults.is_empty() {
+            return Err(faults.into());
+        }
+        let file = DesignFile { design, notes };
+        let faults = file.design.sequences.iter().filter_map(|of| file.args(&of.name).err());
+        let faults: Vec<Diagnostic> = faults.collect();
+        if faults.is_empty() { Ok(file) } else { Err(faults.into()) }
     }
 
     /// What was found beside errors.
@@ -155,20 +161,13 @@ impl DesignFile {
         let mut see = |step: &Step| {
             let Step::Move(transfer) = step else { return };
             let Some(at) = of.args.iter().position(|value| *value == transfer.array) else { return };
-            match self.direction(transfer) {
+            match self.design.direction_of(transfer) {
                 Some(Direction::S2mm) => args[at].written = true,
                 _ => args[at].read = true,
             }
         };
         steps(of)?.iter().for_each(|step| step.walk(&mut see));
         Ok(args)
-    }
-
-    fn direction(&self, transfer: &Move) -> Option<Direction> {
-        let Some(name) = &transfer.symbol else { return transfer.channel.map(|(_, direction, _)| direction) };
-        let given = || self.design.allocations.iter().find(|given| given.name == *name);
-        let fifo = self.design.fifo(name).and_then(crate::design::Fifo::host_direction);
-        fifo.or_else(|| given().map(|given| given.direction))
     }
 
     /// Runs a sequence, with fifos as deep as they are declared and as upstream's lowering makes them.

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use wsp_backend::{
     Absent, Args, ArrayForm, Bodies, CheckedLaunch, Expand, Explanation, GraphListing, GraphOptions,
-    KernelStats, Outcome, Prepared, Program, Recording, RunError, RunOptions, Stats, Unwritten,
-    WorkloadRunOptions,
+    KernelStats, KvLayout, Outcome, Prepared, Program, Recording, RunError, RunOptions, SpaceOptions, Stats,
+    Unwritten, WorkloadRunOptions,
 };
 use wsp_diag::{Diagnostic, Diagnostics};
 use wsp_ir::Storage;
@@ -22,10 +22,31 @@ impl Compiled {
     /// What of the options an array has no part of.
     fn refuse(&self, options: &RunOptions, args: &Args) -> Result<(), RunError> {
         options.check(self.source.kind())?;
+        // What is recorded, who stops a run, who claims its arrays and who is told how far it is are of the caller; those of task graphs are refused above.
+        let RunOptions {
+            threads,
+            seed,
+            window,
+            replay,
+            trace,
+            recording: _,
+            sequential: _,
+            plain,
+            cancel: _,
+            poll: _,
+            payload,
+            progress: _,
+            claim: _,
+            spaces: SpaceOptions { kv_layout },
+            workload,
+            unit: _,
+        } = options;
         let WorkloadRunOptions { aicpus, expand, made_up, absent, data_seed, mixing, whole_outs, phases } =
-            &options.workload;
+            workload;
         let given = [
-            ("threads", options.threads != 0),
+            ("threads", *threads != 0),
+            ("seed", *seed != 0),
+            ("kv_layout", *kv_layout != KvLayout::default()),
             ("aicpus", *aicpus != 0),
             ("expand", *expand != Expand::default()),
             ("made_up", !made_up.is_empty()),
@@ -34,11 +55,11 @@ impl Compiled {
             ("mixing", *mixing),
             ("whole_outs", *whole_outs),
             ("phases", *phases),
-            ("window", options.window.is_some()),
-            ("replay", options.replay.is_some()),
-            ("trace", options.trace),
-            ("plain", options.plain),
-            ("payload", options.payload.is_some()),
+            ("window", window.is_some()),
+            ("replay", replay.is_some()),
+            ("trace", *trace),
+            ("plain", *plain),
+            ("payload", payload.is_some()),
             ("views", !args.views.is_empty()),
         ];
         match given.iter().find(|(_, given)| *given) {
@@ -132,6 +153,8 @@ impl Ready {
         let begun = clock();
         let lowered = program.lowered(&args)?;
         let (design, found) = checked(&text(&lowered))?;
+        // What tasks leave of outputs is told by elements, where stores are recorded.
+        let found = found.into_iter().filter(|found| found.code != codes::PART);
         let notes = super::heeded(&program.source).into_iter().chain(found).collect();
         let compile = begun.elapsed();
         Ok(Ready { program, lowered, design, notes, args, options, compile, outcome: None })

@@ -34,8 +34,15 @@ pub(super) fn checked(text: &str) -> Result<(Design, Vec<Diagnostic>), Diagnosti
         };
         return Err(Diagnostics(found.into_iter().filter(Diagnostic::is_error).map(of_program).collect()));
     }
-    Ok((design, found))
+    let of_program = |fault: Diagnostic| match fault.code {
+        codes::PART => Diagnostic { help: vec![STORE.to_owned()], ..fault },
+        _ => fault,
+    };
+    Ok((design, found.into_iter().map(of_program).collect()))
 }
+
+/// What a program writes where tasks leave elements of an output.
+const STORE: &str = "have tasks store all of the output, or give it as many elements as they store";
 
 /// A finding of a text that is not a file of the user.
 pub(super) fn placeless(mut found: Diagnostic) -> Diagnostic {

@@ -36,10 +36,12 @@
 //! | 1851 | a core's program fits its memory |
 //! | 1852 | the design does not hang, whatever its data |
 //! | 1863 | it does not do so by buffers only that lowering adds |
+//! | 1868 | transfers write all of an array, or the rest is told |
 
 mod balance;
 mod cores;
 mod fifos;
+mod moved;
 mod streams;
 mod tiles;
 mod transfers;
@@ -78,6 +80,9 @@ pub fn check(design: &Design) -> Vec<Diagnostic> {
     }
     if findings.0.is_empty() {
         ahead(design, &mut findings);
+    }
+    if findings.0.iter().all(|found| !found.is_error()) {
+        moved::check(design, &mut findings);
     }
     findings.0.sort_by_key(|found| found.primary.as_ref().map_or(0, |label| label.span.start));
     findings.0

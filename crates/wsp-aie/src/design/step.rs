@@ -1,7 +1,7 @@
 //! What a runtime sequence does, step by step.
 
-use super::Sequence;
 use super::read::direction;
+use super::{Design, Fifo, Sequence};
 use crate::codes;
 use crate::device::Direction;
 use crate::mlir::{Attr, Op, Value};
@@ -107,6 +107,16 @@ impl Step {
         if let Step::Loop(of) = self {
             of.body.iter().for_each(|step| step.walk(f));
         }
+    }
+}
+
+impl Design {
+    /// Which way a transfer goes; none where nothing has the name that it gives.
+    pub(crate) fn direction_of(&self, transfer: &Move) -> Option<Direction> {
+        let Some(name) = &transfer.symbol else { return transfer.channel.map(|(_, direction, _)| direction) };
+        let given = || self.allocations.iter().find(|given| given.name == *name);
+        let fifo = self.fifo(name).and_then(Fifo::host_direction);
+        fifo.or_else(|| given().map(|given| given.direction))
     }
 }
 

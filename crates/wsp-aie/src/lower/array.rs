@@ -38,7 +38,7 @@ pub struct Placed {
 pub(super) fn place(
     trace: &Trace,
     assigned: &Assigned,
-    flows: &Flows,
+    (flows, deep): (&Flows, u32),
     ends: &[HostEnd],
     (device, steps): (Device, u32),
 ) -> Result<Placed, Diagnostic> {
@@ -86,7 +86,7 @@ pub(super) fn place(
             from: node_at(at, &of.from),
             to: of.to.iter().map(|end| node_at(at, end)).collect(),
             traffic: bytes_of(at) * of.boxes.len() as u64,
-            bytes: bytes_of(at) * u64::from(of.depth),
+            bytes: bytes_of(at) * u64::from(of.room(deep)),
             via_dma: false,
         });
     }
@@ -112,7 +112,9 @@ pub(super) fn place(
             device.cols,
             device.rows - 2
         )),
-        codes::CAPACITY => with_sizes(fault, trace, (flows, assigned)),
+        codes::CAPACITY => {
+            with_channels(with_sizes(fault, trace, (flows, assigned)), trace, (flows, assigned))
+        }
         _ => fault,
     })?;
     Ok(Placed {
@@ -170,6 +172,39 @@ fn with_sizes(mut fault: Diagnostic, trace: &Trace, (flows, assigned): (&Flows, 
             bytes(&core),
             each * count
         ))
+}
+
+/// Which core has more fifos than channels, what is in them, and what a program has to have less of.
+#[cold]
+fn with_channels(mut fault: Diagnostic, trace: &Trace, (flows, assigned): (&Flows, &Assigned)) -> Diagnostic {
+    let have = TileKind::Compute.model().channels as usize;
+    let of_core = |core: usize, produces: bool| {
+        let uses = flows.uses[core].iter().filter(move |of| of.produces == produces);
+        uses.map(|of| flows.streams[of.stream].tensor).collect::<Vec<usize>>()
+    };
+    let all = (0..assigned.names.len()).flat_map(|core| [(core, false), (core, true)]);
+    let Some((core, produces)) = all
+        .max_by_key(|(core, produces)| (of_core(*core, *produces).len(), std::cmp::Reverse(*core)))
+        .filter(|(core, produces)| {
+            fault.message.contains("channels") && of_core(*core, *produces).len() > have
+        })
+    else {
+        return fault;
+    };
+    let tensors = of_core(core, produces);
+    let names: Vec<String> = tensors.iter().map(|at| format!("`{}`", trace.tensors[*at].name)).collect();
+    let (verb, way) = if produces { ("makes", "out of") } else { ("takes", "into") };
+    fault.help = vec![format!(
+        "have kernels of `{}` {} fewer tensors, such as two of one size as the halves of one, or put what one kernel does into two",
+        assigned.names[core],
+        if produces { "store" } else { "load" }
+    )];
+    fault.note(format!(
+        "`{}` {verb} boxes of {} by {} fifos, and a core has {have} channels {way} its memory; fifos between neighbours need none, and tensors of one size and type between the host and a core share one",
+        assigned.names[core],
+        names.join(", "),
+        names.len()
+    ))
 }
 
 /// Shows that the streams of a design have ways.

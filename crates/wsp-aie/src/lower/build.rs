@@ -27,7 +27,7 @@ impl Draft<'_> {
     /// No places, or no ways of streams.
     pub(super) fn design(&self, (device, steps): (Device, u32)) -> Result<Lowered, Diagnostic> {
         let Part { trace, assigned, flows } = &self.parts[0];
-        let placed = array::place(trace, assigned, flows, &self.ends, (device, steps))?;
+        let placed = array::place(trace, assigned, (flows, self.deep), &self.ends, (device, steps))?;
         let mut design = Design::new("main", device);
         let fifos = self.fifos(&placed, &mut design);
         for (core, program) in self.programs.iter().enumerate() {
@@ -177,7 +177,9 @@ impl Draft<'_> {
             let name = format!("{}_{at}", word(&tensor.name));
             let to: Vec<Tile> = stream.to.iter().map(tile).collect();
             let ty = object(&stream.boxes[0].len, tensor.dtype);
-            design.fifos.push(Fifo::new(name.clone(), tile(&stream.from), &to, stream.depth, ty));
+            let mut fifo = Fifo::new(name.clone(), tile(&stream.from), &to, stream.depth, ty);
+            fifo.depths = stream.depths(self.deep);
+            design.fifos.push(fifo);
             for end in [&stream.from].into_iter().chain(&stream.to) {
                 if let End::Core(core) = end {
                     names.at_core.insert((at, *core), name.clone());

@@ -28,6 +28,8 @@ pub(super) struct Draft<'a> {
     pub(super) ends: Vec<HostEnd>,
     /// Of a range.
     pub(super) fitted: Option<Fitted>,
+    /// How deep fifos between cores are to be that need it; 0 where none is known to.
+    pub(super) deep: u32,
 }
 
 impl<'a> Draft<'a> {
@@ -57,19 +59,23 @@ impl<'a> Draft<'a> {
             programs.push(Program::new(&parts, (core, &mut bodies))?);
         }
         let fitted = listing.map(|listing| listing.fit((&parts, &ends), &programs)).transpose()?;
-        Ok(Draft { launches, listing, parts, programs, bodies, ends, fitted })
+        Ok(Draft { launches, listing, parts, programs, bodies, ends, fitted, deep: 0 })
     }
 
     /// A design, where tiles have too little memory with fifos that are only as deep as they must be.
     pub(super) fn in_memory(&mut self, within: (Device, u32)) -> Result<Lowered, Diagnostic> {
         let fault = match self.design(within) {
             Err(fault) if fault.code == codes::CAPACITY => fault,
-            done => return done,
+            done => return done.map(|lowered| self.alive(lowered, within)),
         };
         let streams = &mut self.parts[0].flows.streams;
         let is_deeper = streams.iter().any(|of| of.depth > of.held);
         streams.iter_mut().for_each(|of| of.depth = of.held);
-        if is_deeper { self.design(within).map_err(|_| fault) } else { Err(fault) }
+        if !is_deeper {
+            return Err(fault);
+        }
+        let lowered = self.design(within).map_err(|_| fault)?;
+        Ok(self.alive(lowered, within))
     }
 }
 
@@ -85,6 +91,7 @@ impl Part<'_> {
         }
         for (of, own) in first.flows.streams.iter_mut().zip(&self.flows.streams) {
             (of.depth, of.held) = (of.depth.max(own.depth), of.held.max(own.held));
+            of.flying = of.flying.max(own.flying);
         }
         Ok(())
     }

@@ -43,6 +43,8 @@ pub(crate) struct Stream {
     pub(crate) depth: u32,
     /// Objects that a core holds at once, fewer than which there cannot be.
     pub(crate) held: u32,
+    /// Objects that are in flight where tasks run in order: with room for so many it keeps no core waiting that goes on in that order.
+    pub(crate) flying: u32,
 }
 
 /// An end of a stream at a core.
@@ -210,7 +212,17 @@ impl Builder<'_> {
             let stream = same.unwrap_or_else(|| {
                 let (from, to) = (End::Host, Vec::new());
                 let (of, first) = (Vec::new(), first.clone());
-                self.flows.streams.push(Stream { tensor, from, to, boxes, of, first, depth: 0, held: 0 });
+                self.flows.streams.push(Stream {
+                    tensor,
+                    from,
+                    to,
+                    boxes,
+                    of,
+                    first,
+                    depth: 0,
+                    held: 0,
+                    flying: 0,
+                });
                 self.flows.streams.len() - 1
             });
             if same.is_none() {
@@ -265,7 +277,7 @@ impl Builder<'_> {
         let is_of_host = of.from == End::Host || of.to.contains(&End::Host);
         let deep = if is_of_host || flying > DEEP { held + 1 } else { held.max(flying) };
         of.depth = deep.min(of.boxes.len().max(held)) as u32;
-        of.held = held as u32;
+        (of.held, of.flying) = (held as u32, held.max(flying) as u32);
     }
 
     /// A tensor that tasks write.
@@ -404,6 +416,7 @@ impl Builder<'_> {
             first,
             depth: 0,
             held: 0,
+            flying: 0,
         });
         for end in [from].into_iter().chain(to) {
             let End::Core(core) = end else { continue };

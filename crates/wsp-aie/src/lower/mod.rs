@@ -10,6 +10,7 @@
 mod array;
 mod assign;
 mod build;
+mod depths;
 mod draft;
 mod emit;
 mod flow;

@@ -1,65 +1,111 @@
 //! Fifos that several tensors share, where a core has more of them than channels.
 
-use super::flow::{Builder, End, Source, Span, Use};
+use super::flow::{Builder, End, Source, Span, Stream, Use};
 use crate::device::TileKind;
 use wsp_ordered::OrderedMap;
 
+/// An object of one of two fifos: the tasks that a core holds it for, whether it is of the second, and its number there.
+type Object = (Span, bool, usize);
+
+/// What a core has of two fifos: the numbers of its uses, and their objects in the order of its tasks.
+struct Both {
+    core: usize,
+    uses: [usize; 2],
+    objects: Vec<Object>,
+}
+
 impl Builder<'_> {
-    /// Puts boxes that the host has for one core into one fifo, those of one size and type in the order in which tasks need them, until the core has a channel for each
-    /// fifo, or no two are alike.
+    /// Puts boxes between the host and a core into one fifo, those of one size and type in the order in which tasks need them, until the core has a channel for each
+    /// fifo, or no two are alike. Fifos of one core come first, then those of which the same cores take the same.
     pub(super) fn share_channels(&mut self, core: usize) {
         let most = TileKind::Compute.model().channels as usize;
-        loop {
-            let is_given = |of: &Use| self.flows.streams[of.stream].from == End::Host;
-            let uses: Vec<usize> =
-                (0..self.flows.uses[core].len()).filter(|at| is_given(&self.flows.uses[core][*at])).collect();
-            if uses.len() <= most {
-                return;
+        for into in [false, true] {
+            loop {
+                let is_one = |of: &Use| match into {
+                    true => self.flows.streams[of.stream].to == [End::Host],
+                    false => self.flows.streams[of.stream].from == End::Host,
+                };
+                let streams: Vec<usize> =
+                    self.flows.uses[core].iter().filter(|of| is_one(of)).map(|of| of.stream).collect();
+                if streams.len() <= most {
+                    break;
+                }
+                let alike = |broadcast: bool| {
+                    let is_alike = |(a, b): &(usize, usize)| {
+                        (self.flows.streams[*a].to.len() > 1) == broadcast && self.are_alike(*a, *b)
+                    };
+                    let pairs =
+                        (0..streams.len()).flat_map(|i| streams[i + 1..].iter().map(move |b| (i, *b)));
+                    pairs.map(|(i, b)| (streams[i], b)).find(is_alike)
+                };
+                let Some((a, b)) = alike(false).or_else(|| alike(true)) else { break };
+                if !self.share(a, b) {
+                    break;
+                }
             }
-            let of = |at: usize| &self.flows.streams[self.flows.uses[core][at].stream];
-            let form = |at: usize| {
-                let stream = of(at);
-                (stream.to.len() == 1)
-                    .then(|| (&stream.boxes[0].len, self.trace.tensors[stream.tensor].dtype))
-            };
-            let pairs =
-                uses.iter().enumerate().flat_map(|(i, a)| uses[i + 1..].iter().map(move |b| (*a, *b)));
-            let alike = pairs.into_iter().find(|(a, b)| form(*a).is_some() && form(*a) == form(*b));
-            let Some((a, b)) = alike else { return };
-            self.share(core, a, b);
         }
     }
 
-    /// Puts the objects of a use into the fifo of another, which stands before it.
-    fn share(&mut self, core: usize, into: usize, from: usize) {
-        let mut all: Vec<(Span, usize, usize)> = Vec::new();
-        for at in [into, from] {
-            all.extend(
-                self.flows.uses[core][at].spans.iter().enumerate().map(|(object, span)| (*span, at, object)),
-            );
+    /// Whether two fifos go the same way with boxes of one size and type.
+    fn are_alike(&self, a: usize, b: usize) -> bool {
+        let form = |at: usize| {
+            let Stream { tensor, from, to, boxes, .. } = &self.flows.streams[at];
+            (*from, to, &boxes[0].len, self.trace.tensors[*tensor].dtype)
+        };
+        form(a) == form(b) && self.both(a, b).is_some()
+    }
+
+    /// What each core has of two fifos; none where the cores need their objects in several orders.
+    fn both(&self, a: usize, b: usize) -> Option<Vec<Both>> {
+        let mut all: Vec<Both> = Vec::new();
+        for (core, of_core) in self.flows.uses.iter().enumerate() {
+            let of = |stream: usize| of_core.iter().position(|of| of.stream == stream);
+            let (Some(one), Some(other)) = (of(a), of(b)) else { continue };
+            let spans = |at: usize, second: bool| {
+                of_core[at].spans.iter().enumerate().map(move |(object, span)| (*span, second, object))
+            };
+            let mut objects: Vec<Object> = spans(one, false).chain(spans(other, true)).collect();
+            objects.sort_by_key(|((first, _), second, object)| (*first, *second, *object));
+            all.push(Both { core, uses: [one, other], objects });
         }
-        all.sort_by_key(|((first, _), at, object)| (*first, *at, *object));
-        let gone = self.flows.uses[core].remove(from).stream;
-        let kept = self.flows.uses[core][into].stream;
+        let order =
+            |both: &Both| both.objects.iter().map(|(_, of, object)| (*of, *object)).collect::<Vec<_>>();
+        all.windows(2).all(|pair| order(&pair[0]) == order(&pair[1])).then_some(all)
+    }
+
+    /// Puts the objects of a fifo into another one. Whether it was done.
+    fn share(&mut self, kept: usize, gone: usize) -> bool {
+        let Some(all) = self.both(kept, gone).filter(|all| !all.is_empty()) else { return false };
         let old = [kept, gone].map(|at| self.flows.streams[at].clone());
         let stream = &mut self.flows.streams[kept];
         (stream.boxes, stream.of, stream.first) = (Vec::new(), Vec::new(), Vec::new());
-        let mut places: OrderedMap<(usize, usize), usize> = OrderedMap::new();
-        let (mut spans, mut last) = (Vec::new(), 0);
-        for (place, (span, at, object)) in all.into_iter().enumerate() {
-            let source = &old[usize::from(at == from)];
-            stream.boxes.push(source.boxes[object].clone());
-            stream.of.push(source.tensor_of(object));
-            stream.first.push(source.first[object]);
-            places.insert((at, object), place);
-            last = last.max(span.1);
-            spans.push((span.0, last));
+        for (_, second, object) in &all[0].objects {
+            let source = &old[usize::from(*second)];
+            stream.boxes.push(source.boxes[*object].clone());
+            stream.of.push(source.tensor_of(*object));
+            stream.first.push(source.first[*object]);
         }
-        self.flows.uses[core][into].spans = spans;
+        all.into_iter().for_each(|both| self.share_at(both));
         self.flows.streams.remove(gone);
         for of in self.flows.uses.iter_mut().flatten().filter(|of| of.stream > gone) {
             of.stream -= 1;
         }
+        self.deepen(kept - usize::from(kept > gone), 0);
+        true
+    }
+
+    /// Makes one of two uses of a core.
+    fn share_at(&mut self, Both { core, uses: [into, from], objects }: Both) {
+        let mut places: OrderedMap<(usize, usize), usize> = OrderedMap::new();
+        let (mut spans, mut last) = (Vec::new(), 0);
+        for (place, (span, second, object)) in objects.into_iter().enumerate() {
+            places.insert((if second { from } else { into }, object), place);
+            last = last.max(span.1);
+            spans.push((span.0, last));
+        }
+        self.flows.uses[core][into].spans = spans;
+        self.flows.uses[core].remove(from);
+        let now = |at: usize| at - usize::from(at > from);
         for (task, sources) in self.flows.sources.iter_mut().enumerate() {
             if self.assigned.core_of[task] != core {
                 continue;
@@ -67,11 +113,10 @@ impl Builder<'_> {
             for source in sources.iter_mut().flatten().flatten() {
                 let Source::Object(at, object) = source else { continue };
                 *source = match places.get(&(*at, *object)) {
-                    Some(place) => Source::Object(into, *place),
-                    None => Source::Object(*at - usize::from(*at > from), *object),
+                    Some(place) => Source::Object(now(into), *place),
+                    None => Source::Object(now(*at), *object),
                 };
             }
         }
-        self.deepen(kept - usize::from(kept > gone), 0);
     }
 }

@@ -174,7 +174,21 @@ pub(super) fn tensors(
     Ok(all)
 }
 
-/// The arrays that a launch takes beside these, with extents that follow from the values.
+/// Whether an extent of an output is one that no input has, so that its array has to tell it.
+fn is_only_of(module: &Verified, plan: &LoweredPlan, dim: &Dim, output: usize) -> bool {
+    let Dim::Expr(e) = dim else { return false };
+    let of = plan.tensors[output];
+    let is_input = |at: usize| plan.tensors[at].read && !plan.tensors[at].written;
+    let has = |tensor: &wsp_ir::Tensor| {
+        tensor.storage == Storage::Launch
+            && tensor.dims.iter().any(|dim| matches!(dim, Dim::Expr(other) if other.kind == e.kind))
+    };
+    let is_extent = matches!(e.kind, ExprKind::Param(id) if matches!(module.params[id.index()].source, ParamSource::Shape { .. }));
+    let is_told = module.tensors.iter().enumerate().any(|(at, tensor)| is_input(at) && has(tensor));
+    of.written && is_extent && !is_told
+}
+
+/// The arrays that a launch takes beside these, with extents that follow from the values: those that are read, and outputs with extents of their own.
 ///
 /// # Errors
 /// An extent that no value tells.
@@ -198,8 +212,9 @@ pub(crate) fn forms(
         };
         let name = name_of(&module, id);
         let is_given = given.iter().any(|form| form.name == name);
-        if tensor.storage != Storage::Launch || !plan.tensors[at].read || plan.tensors[at].written || is_given
-        {
+        let is_input = plan.tensors[at].read && !plan.tensors[at].written;
+        let is_known_by = || tensor.dims.iter().any(|dim| is_only_of(&module, plan, dim, at));
+        if tensor.storage != Storage::Launch || is_given || !(is_input || is_known_by()) {
             continue;
         }
         let elem = match tensor.elem {

@@ -107,6 +107,7 @@ const CHANGES: &[(&str, &str, &str, u16)] = &[
     ("streams", "aie.cascade_flow(%t3, %t2)", "aie.cascade_flow(%t2, %t3)", 1848),
     ("streams", "aie.cascade_flow(%t3, %t2)", "aie.cascade_flow(%t3, %far)", 1848),
     ("scale", "%x[0, 0, 0, 0][1, 1, 1, 1024]", "%x[0, 0, 0, 0][1, 1, 1, 1020]", 1849),
+    ("scale", "[1, 1, 1, 1024]", "[1, 1, 1, 768]", 1868),
     ("streams", "@kernel(memref<64xi32>) attributes", "@kernel(memref<63xi32>) attributes", 1850),
     ("streams", "call @kernel(", "call @kernels(", 1850),
     ("locks", "aie.use_lock(%done, Release, 1)", "", 1852),

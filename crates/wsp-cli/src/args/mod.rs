@@ -276,6 +276,25 @@ mod tests {
         Cli::command().debug_assert();
     }
 
+    /// What `--help` says of `--target` of `check` and `emit`: each target that they take, by all of its names.
+    #[test]
+    fn helps_name_all_targets() {
+        let help = |command: &str| {
+            let cli = Cli::command();
+            let of = cli
+                .find_subcommand(command)
+                .and_then(|of| of.get_arguments().find(|arg| arg.get_id() == "target"));
+            of.and_then(|arg| arg.get_help()).map(ToString::to_string).unwrap_or_default()
+        };
+        let emitted = |name: &str| pto_wsp::registry().emitted(name).is_ok();
+        for target in &wsp_plan::target::TARGETS {
+            for name in [target.name].iter().chain(target.aliases) {
+                assert!(help("check").contains(name), "check: {name}");
+                assert_eq!(help("emit").contains(name), emitted(target.name), "emit: {name}");
+            }
+        }
+    }
+
     #[test]
     fn a_list_without_a_file_goes_to_standard_output() {
         let parse = |args: &[&str]| match Cli::try_parse_from([&["wsp", "graph"], args].concat()) {

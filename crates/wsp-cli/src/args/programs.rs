@@ -17,11 +17,11 @@ pub(crate) struct CheckArgs {
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
 
-    /// Also tell what this target does with schedules, with kernels of `.pto` files, and with the instructions of task graphs: cpu_sim, ascend_910b, ascend_910c, ascend_950, or a2, a3, a5
+    /// Also tell what this target does with the programs: cpu_sim (cpu) and ascend_host with schedules and the instructions of task graphs; ascend_910b (ascend_npu, a2), ascend_910c (a3) and ascend_950 (a5) with kernels of `.pto` files and the instructions of task graphs; xdna1 (npu1) and xdna2 (npu2) with kernels, schedules and, for the sizes of --set, the design of the launch: cores, places, ways of streams
     #[arg(long, value_name = "NAME", value_parser = target)]
     pub(crate) target: Option<&'static Target>,
 
-    /// Of workloads, and with --target of kernels of `.pto` files: set a parameter; may be repeated
+    /// Of workloads, and with --target of kernels of `.pto` files: set a parameter, for an array (xdna1, xdna2) an extent too; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     pub(crate) set: Vec<Setting>,
 
@@ -154,14 +154,14 @@ pub(crate) struct AsmArgs {
 /// `wsp emit`.
 #[derive(Args, Debug)]
 pub(crate) struct EmitArgs {
-    /// The program (`.pto`), or the task graph (`.tg`, `.ptog`)
+    /// The program (`.pto`), workload (`.wsp`) or task graph (`.tg`, `.ptog`)
     pub(crate) file: PathBuf,
 
-    /// What is written: of a program a package, of that what is known of its kernels (metadata) or what runs on a device, or kernels alone; of a task graph its graphs [package, or graphs]
+    /// What is written: of a program a package, of that what is known of its kernels (metadata) or what runs on a device, or kernels alone; of a task graph its graphs; not for designs of arrays, which are one file [package]
     #[arg(long, value_name = "STAGE", value_parser = emit_stage)]
     pub(crate) stage: Option<EmitStage>,
 
-    /// The target: ascend_910b, ascend_910c, ascend_950, or a2, a3, a5
+    /// The target: ascend_910b (ascend_npu, a2), ascend_910c (a3) or ascend_950 (a5), for which packages, kernels and task graphs are written; xdna1 (npu1) or xdna2 (npu2), for which a `.pto` program or workload with the arrays or sizes of a launch becomes a design, design.mlir and manifest.json
     #[arg(long, value_name = "NAME", value_parser = emitted)]
     pub(crate) target: &'static Target,
 
@@ -181,7 +181,7 @@ pub(crate) struct EmitArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) kernel: Option<String>,
 
-    /// Of packages and kernels: set a parameter; may be repeated
+    /// Of packages, kernels and designs: set a parameter, of a design an extent of its arrays too; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     pub(crate) set: Vec<Setting>,
 
@@ -189,7 +189,7 @@ pub(crate) struct EmitArgs {
     #[arg(long, value_name = "NAME=VALUE,…", value_parser = lengths)]
     pub(crate) lengths: Option<(String, Lengths)>,
 
-    /// Of packages: use this schedule instead of those the source applies
+    /// Of packages and designs: use this schedule instead of those the source applies
     #[arg(long, value_name = "NAME")]
     pub(crate) schedule: Option<String>,
 
@@ -197,7 +197,7 @@ pub(crate) struct EmitArgs {
     #[arg(long, value_parser = words(EXPANSIONS))]
     pub(crate) expand: Option<Expand>,
 
-    /// Of packages: arrays like those of its launches, whose element types and extents kernels are made for
+    /// Of packages and designs: arrays like those of its launches, whose element types and extents kernels are made for
     #[command(flatten)]
     pub(crate) data: DataArgs,
 }

@@ -44,15 +44,16 @@ pub(crate) struct UnitArgs {
 impl UnitArgs {
     /// Each option, and whether it is given.
     pub(crate) fn given(&self) -> [(&'static str, bool); 8] {
+        let UnitArgs { devices, hints, cores, memory, kernels, event, checkpoints, resume } = self;
         [
-            ("--devices", self.devices.is_some()),
-            ("--hints", self.hints),
-            ("--cores", self.cores.is_some()),
-            ("--memory", self.memory.is_some()),
-            ("--kernels", !self.kernels.is_empty()),
-            ("--event", !self.event.is_empty()),
-            ("--checkpoints", self.checkpoints.is_some()),
-            ("--resume", self.resume),
+            ("--devices", devices.is_some()),
+            ("--hints", *hints),
+            ("--cores", cores.is_some()),
+            ("--memory", memory.is_some()),
+            ("--kernels", !kernels.is_empty()),
+            ("--event", !event.is_empty()),
+            ("--checkpoints", checkpoints.is_some()),
+            ("--resume", *resume),
         ]
     }
 }

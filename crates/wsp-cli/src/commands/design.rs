@@ -5,7 +5,7 @@ use super::options::{refuse, refused};
 use super::outputs::Outputs;
 use super::workload::Checked;
 use super::{Outcome, Session, named};
-use crate::args::{CheckArgs, RunArgs};
+use crate::args::{CheckArgs, DataArgs, LaunchArgs, RunArgs};
 use crate::files::{entry_names, read_source};
 use pto_wsp::backend::aie::{DesignArg, DesignFile, DesignRun};
 use serde_json::json;
@@ -85,29 +85,52 @@ pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<
     session.keep_after(&faults, filled)
 }
 
-/// Options of a run that a design has no part of.
+/// Options of a run that a design has no part of. Each option is named here, so that a new one is decided on.
 fn of_others(args: &RunArgs) -> Vec<(&'static str, bool)> {
-    let (data, launch) = (&args.data, &args.launch);
+    let RunArgs {
+        file: _,
+        data,
+        launch,
+        outputs: _,
+        target,
+        threads,
+        check,
+        reference,
+        no_check,
+        strict: _,
+        allow_unwritten,
+        stats: _,
+        cache,
+        aicpus,
+        expand,
+        phases,
+        trace,
+        replay,
+        trace_edges,
+        unit,
+    } = args;
+    let DataArgs { inputs: _, input: _, allow_unused: _, fill, generate, seed, forms: _ } = data;
+    let LaunchArgs { set: _, schedule, isa, engine } = launch;
     let own = [
-        ("--fill", !data.fill.is_empty()),
-        ("--generate", data.generate.is_some()),
-        ("--seed", data.seed.is_some()),
-        ("--schedule", launch.schedule.is_some()),
-        ("--isa", launch.isa.is_some()),
-        ("--engine", launch.engine.is_some()),
-        ("--target", args.target.is_some()),
-        ("--threads", args.threads.is_some()),
-        ("--check", args.check),
-        ("--no-check", args.no_check),
-        ("--phases", args.phases),
-        ("--reference", args.reference.is_some()),
-        ("--allow-unwritten", !args.allow_unwritten.is_empty()),
-        ("--cache", args.cache.is_some()),
-        ("--aicpus", args.aicpus.is_some()),
-        ("--expand", args.expand.is_some()),
-        ("--trace", args.trace.is_some()),
-        ("--trace-edges", args.trace_edges),
-        ("--replay", args.replay.is_some()),
+        ("--fill", !fill.is_empty()),
+        ("--generate", generate.is_some()),
+        ("--seed", seed.is_some()),
+        ("--schedule", schedule.is_some()),
+        ("--isa", isa.is_some()),
+        ("--engine", engine.is_some()),
+        ("--target", target.is_some()),
+        ("--threads", threads.is_some()),
+        ("--check", *check),
+        ("--no-check", *no_check),
+        ("--phases", *phases),
+        ("--reference", reference.is_some()),
+        ("--allow-unwritten", !allow_unwritten.is_empty()),
+        ("--cache", cache.is_some()),
+        ("--aicpus", aicpus.is_some()),
+        ("--expand", expand.is_some()),
+        ("--trace", trace.is_some()),
+        ("--trace-edges", *trace_edges),
+        ("--replay", replay.is_some()),
     ];
-    own.into_iter().chain(args.unit.given()).collect()
+    own.into_iter().chain(unit.given()).collect()
 }

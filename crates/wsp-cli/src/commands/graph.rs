@@ -18,10 +18,16 @@ use wsp_ir::workload::Deps;
 use wsp_ordered::OrderedMap;
 use wsp_plan::PlanSource;
 
+/// What takes the way in which dependences are found.
+const NO_EDGES: &str =
+    "has no effect on what is written: edges are in `--edges`, `--dot`, `--emit pending` and `--summary`";
+
 /// Lists or sums up a graph.
 pub(super) fn graph(session: &mut Session, args: &GraphArgs) -> Result<Outcome, Vec<Diagnostic>> {
     let outputs = Outputs::of(args);
     outputs.check(args).map_err(|fault| vec![fault])?;
+    let is_idle = args.deps.is_some() && !outputs.has_edges();
+    options::refuse(&[("--deps", is_idle)], NO_EDGES).map_err(|fault| vec![fault])?;
     let kind = Kind::of(&args.file);
     if kind.is_unit() {
         return unit::graph(session, args, kind, &outputs);
@@ -208,6 +214,11 @@ impl Outputs {
         let no_list = outputs.lists().next().is_none();
         outputs.summary |= no_list;
         outputs
+    }
+
+    /// Whether edges, or what is counted of them, are among what is written.
+    fn has_edges(&self) -> bool {
+        self.summary || self.edges.is_some() || self.dot.is_some() || self.pending.is_some()
     }
 
     /// Whether accesses are among what is written.

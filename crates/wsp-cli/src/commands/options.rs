@@ -1,6 +1,6 @@
 //! Options that say nothing about what a command was given: none of them is accepted and passed over.
 
-use crate::args::RunArgs;
+use crate::args::{LaunchArgs, RunArgs};
 use pto_wsp::{codes, registry};
 use wsp_diag::Diagnostic;
 
@@ -32,13 +32,40 @@ pub(super) fn refuse_on_arrays(args: &RunArgs) -> Result<(), Diagnostic> {
     let Some(target) = args.target.filter(|target| registry().emits_one_launch(target)) else {
         return Ok(());
     };
+    // Each option is named here, so that a new one is decided on; those of task graphs are refused with the kind of the file.
+    let RunArgs {
+        file: _,
+        data: _,
+        launch: LaunchArgs { set: _, schedule: _, isa, engine },
+        outputs: _,
+        target: _,
+        threads,
+        check: _,
+        reference: _,
+        no_check: _,
+        strict: _,
+        allow_unwritten: _,
+        stats: _,
+        cache,
+        aicpus,
+        expand,
+        phases,
+        trace,
+        replay,
+        trace_edges,
+        unit: _,
+    } = args;
     let given = [
-        ("--isa", args.launch.isa.is_some()),
-        ("--engine", args.launch.engine.is_some()),
-        ("--threads", args.threads.is_some()),
-        ("--aicpus", args.aicpus.is_some()),
-        ("--expand", args.expand.is_some()),
-        ("--cache", args.cache.is_some()),
+        ("--isa", isa.is_some()),
+        ("--engine", engine.is_some()),
+        ("--threads", threads.is_some()),
+        ("--aicpus", aicpus.is_some()),
+        ("--expand", expand.is_some()),
+        ("--cache", cache.is_some()),
+        ("--phases", *phases),
+        ("--trace", trace.is_some()),
+        ("--trace-edges", *trace_edges),
+        ("--replay", replay.is_some()),
     ];
     let why = format!(
         "has no meaning on target `{}`: designs of arrays are interpreted, on one thread",

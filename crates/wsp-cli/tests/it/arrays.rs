@@ -63,6 +63,12 @@ fn where_a_program_is_on_an_array_is_drawn() {
     for name in ["load", "exponentials", "divide"] {
         assert!(picture.contains(&format!(">{name}<")), "{picture}");
     }
+    let with_deps = [&more[..], &["--deps", "exact"]].concat();
+    let (code, _, err) = told(&on("graph", "examples/pipelines/softmax.wsp", "xdna1", &with_deps));
+    assert!(code == 1 && err.contains("WSP0882") && err.contains("`--deps` has no effect"), "{err}");
+    let with_summary = [&with_deps[..], &["--summary"]].concat();
+    let (code, out, err) = told(&on("graph", "examples/pipelines/softmax.wsp", "xdna1", &with_summary));
+    assert!(code == 0 && out.contains("exact"), "{out}{err}");
     let (code, _, err) = told(&on("graph", "examples/pipelines/softmax.wsp", "cpu_sim", &more));
     assert!(code == 1 && err.contains("places on tiles"), "{err}");
 }
@@ -89,7 +95,7 @@ fn what_has_no_form_on_an_array_is_told_with_what_to_give() {
     assert!(err.contains("WSP1880") && err.contains("give it 48"), "{err}");
     let (code, _, err) =
         told(&on("run", "examples/aie/scale.wsp", "xdna2", &["--generate", "n=4096", "--trace", "t.json"]));
-    assert!(code == 1 && err.contains("`trace` has no meaning on target `xdna2`"), "{err}");
+    assert!(code == 1 && err.contains("`--trace` has no meaning on target `xdna2`"), "{err}");
 }
 
 /// What a run refuses before it runs, a check does: of workloads and programs, with the sizes that values tell.
@@ -111,10 +117,50 @@ fn a_check_maps_routes_and_checks_a_design() {
     assert!(code == 0 && err.contains(note) && err.contains("--set NAME=VALUE"), "{out}{err}");
 }
 
+/// An extent that only an output has is a size as others are.
+#[test]
+fn an_extent_of_an_output_alone_is_set() {
+    let folder = Folder::with(&[
+        (
+            "spread.pto",
+            "PTO_SHAPE(x, n)
+             PTO_SHAPE(y, n, wide)
+             struct Tile { uint32_t row; };
+             PTO_KERNEL_IMPL(spread) {
+                 auto desc = PTO_GET_DESCRIPTOR<Tile>();
+                 VecTile<float, 16, 1> a;
+                 VecTile<float, 16, 16> b;
+                 TLOAD(a, x, {desc.row});
+                 TASSIGN(b, 0.0f);
+                 TROWEXPANDADD(b, b, a);
+                 TSTORE(y, b, {desc.row, 0});
+             }",
+        ),
+        (
+            "spread.wsp",
+            "use \"spread.pto\"; param n; workload main { parallel for i in 0..n / 16 { spread(row = 16 * i); } }",
+        ),
+    ]);
+    let (file, to) =
+        (folder.path("spread.wsp").display().to_string(), folder.path("to").display().to_string());
+    let sizes = |wide: &'static str| ["--set", "n=64", "--set", wide];
+    let (code, out, err) = told(&on("check", &file, "xdna2", &sizes("wide=16")));
+    assert!(code == 0 && out.contains("cores: 4 of npu2"), "{out}{err}");
+    let (code, out, err) = told(&on("emit", &file, "xdna2", &[&sizes("wide=16")[..], &["-o", &to]].concat()));
+    assert!(code == 0 && err.is_empty(), "{out}{err}");
+    // What tasks leave of it is told.
+    let (code, out, err) = told(&on("check", &file, "xdna2", &sizes("wide=24")));
+    let part = "write 1024 of the 1536 elements of `y`";
+    assert!(code == 0 && err.contains("WSP1868") && err.contains(part), "{out}{err}");
+    assert!(err.contains("have tasks store all of the output"), "{err}");
+    let (code, out, err) = told(&on("check", &file, "xdna2", &["--set", "n=64"]));
+    assert!(code == 0 && err.contains("the extents of `y` are not known"), "{out}{err}");
+}
+
 #[test]
 fn options_without_effect_on_an_array_are_refused_by_name() {
     let folder = Folder::with(&[]);
-    let kept = folder.path("kept").display().to_string();
+    let [kept, trace] = ["kept", "trace.json"].map(|name| folder.path(name).display().to_string());
     for (file, size) in
         [("examples/aie/scale.wsp", "n=4096"), ("examples/row_softmax.pto", "rows=32,cols=32")]
     {
@@ -126,6 +172,8 @@ fn options_without_effect_on_an_array_are_refused_by_name() {
             ["--expand", "host"],
             ["--expand", "bytecode"],
             ["--cache", &kept],
+            ["--replay", "seed=3"],
+            ["--trace", &trace],
         ] {
             let (code, _, err) =
                 told(&on("run", file, "xdna2", &[&["--generate", size], &given[..]].concat()));
@@ -279,5 +327,24 @@ fn an_edited_design_is_refused_at_its_line() {
             let (exit, out, err) = run(&[command, &design]);
             assert!(exit == 1 && err.contains(code) && err.contains("design.mlir:"), "{from}: {out}{err}");
         }
+    }
+}
+
+/// What no launch can give a sequence is wrong with a design, whether it is looked at or run.
+#[test]
+fn a_check_of_a_design_finds_what_a_run_of_it_does() {
+    let folder = Folder::with(&[]);
+    let to = folder.path("design").display().to_string();
+    printed(&["emit", "examples/aie/scale.wsp", "--target", "xdna1", "--set", "n=4096", "-o", &to]);
+    let design = format!("{to}/design.mlir");
+    let text = fs::read_to_string(&design).unwrap();
+    let verdicts = |from: &str, into: &str| {
+        assert!(text.contains(from), "{from}");
+        fs::write(&design, text.replace(from, into)).unwrap();
+        ["check", "run"].map(|command| run(&[command, &design]))
+    };
+    for (code, out, err) in verdicts("^bb0(%x: memref<4096xf32>", "^bb0(%part: f32, %x: memref<4096xf32>") {
+        assert!(code == 1 && err.contains("WSP1862") && err.contains("`part` is `f32`"), "{out}{err}");
+        assert!(err.contains("design.mlir:"), "{err}");
     }
 }

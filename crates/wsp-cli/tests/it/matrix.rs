@@ -328,7 +328,7 @@ const ROW: [Row; 17] = [
     },
     Row {
         name: "windows",
-        cells: [Runs(window), Runs(window), Runs(window), Refused("WSP1603", with_window)],
+        cells: [Runs(window), Runs(window), Runs(window), Refused("WSP0882", with_window)],
     },
     Row {
         name: "gates",
@@ -353,11 +353,11 @@ const ROW: [Row; 17] = [
     },
     Row {
         name: "a seed replays",
-        cells: [Runs(seed), Runs(seed), Runs(seed), Refused("WSP1603", with_seed)],
+        cells: [Runs(seed), Runs(seed), Runs(seed), Refused("WSP0882", with_seed)],
     },
     Row {
         name: "a run is replayed",
-        cells: [Runs(replayed), Runs(replayed), Runs(replayed), Refused("WSP1603", with_order)],
+        cells: [Runs(replayed), Runs(replayed), Runs(replayed), Refused("WSP0882", with_order)],
     },
 ];
 

@@ -204,7 +204,7 @@ fn unknown_names(inputs: &Inputs<'_>) -> Vec<Diagnostic> {
             {
                 Some(extent) => fault
                     .note(format!("`{extent}` is an extent of arrays"))
-                    .help(format!("give arrays that have it; where `wsp run` makes all arrays up, write `--generate {extent}=N`"))
+                    .help(format!("give arrays that have it; where all arrays are made up, write `--generate {extent}=N`"))
                     .python(format!("give arrays that have the extent `{extent}`")),
                 None if names.is_empty() => fault.note("there is nothing that can be set"),
                 None => fault.help(format!("parameters that can be set: {}", names.join(", "))),

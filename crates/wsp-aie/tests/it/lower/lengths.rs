@@ -2,12 +2,13 @@
 
 use super::examples::{close, example};
 use super::{args, array, numbers, plan, written};
+use crate::programs::backend;
 use crate::references::{attention, product};
 use wsp_aie::DesignFile;
 use wsp_aie::design::Design;
 use wsp_aie::mlir::{Form, Version, parse, print};
 use wsp_aie::run::{Allocation, Arg, Machine};
-use wsp_backend::{Args, Lengths};
+use wsp_backend::{Args, Backend as _, EmitOptions, Lengths};
 use wsp_diag::{Diagnostics, FileId};
 use wsp_memory::Array;
 use wsp_plan::PlanSource;
@@ -237,4 +238,25 @@ fn launches_that_differ_in_more_than_lengths_are_told() {
     let found = emitted(&plan(text, kernels, "xdna1"), args(&[("x", &x)], &[]), ("s", &[1, 3]));
     let told = found.expect_err("it is refused").0[0].message.clone();
     assert!(told.contains("differs in more than lengths"), "{told}");
+}
+
+/// A length of which tasks leave elements of an output is told, as a run tells it.
+#[test]
+fn a_length_that_leaves_elements_of_an_output_is_told() {
+    let emit = |lengths: &[i64]| {
+        let launch = args(&[], &[("cols", 64)]);
+        let lengths = Some(("rows".to_owned(), Lengths::Each(lengths.to_vec())));
+        let options = EmitOptions { launch, lengths, ..EmitOptions::default() };
+        backend().emit(&example!("softmax", "xdna2"), &options).expect("it is a design").notes
+    };
+    assert!(emit(&[32, 48]).iter().all(|found| found.code.0 != 1868));
+    let notes = emit(&[32, 40, 50]);
+    let told: Vec<&str> = notes.iter().filter(|of| of.code.0 == 1868).map(|of| of.message.as_str()).collect();
+    assert_eq!(
+        told,
+        [
+            "transfers of `@sequence_rows_40` write 2048 of the 2560 elements of `y_rows_40`",
+            "transfers of `@sequence_rows_50` write 3072 of the 3200 elements of `y_rows_50`",
+        ]
+    );
 }

@@ -185,3 +185,41 @@ fn eight_heads_are_placed_as_well_as_the_best_that_is_drawn() {
         placed(&plan(workload, &kernels, "xdna2"), args(&[("q", &q), ("keys", &k), ("values", &v)], &[]));
     is_near("decode of eight heads", &found);
 }
+
+const STAGES: &str = "
+PTO_SHAPE(x, rows, cols)
+PTO_SHAPE(y, rows, cols)
+PTO_TENSOR(between, float, rows, cols)
+struct One { uint32_t tile; };
+struct Two { uint32_t tile; };
+PTO_KERNEL_IMPL(first) {
+    auto desc = PTO_GET_DESCRIPTOR<One>();
+    VecTile<float, 16, 16> t;
+    TLOAD(t, x, {desc.tile * 16});
+    TADDS(t, t, 1.0f);
+    TSTORE(between, t, {desc.tile * 16});
+}
+PTO_KERNEL_IMPL(second) {
+    auto desc = PTO_GET_DESCRIPTOR<Two>();
+    VecTile<float, 16, 16> t;
+    TLOAD(t, between, {desc.tile * 16});
+    TADDS(t, t, 2.0f);
+    TSTORE(y, t, {desc.tile * 16});
+}
+";
+
+/// An odd number of tiles on two columns: each core makes boxes for the other before it takes any, so that both wait for room in fifos of two objects.
+#[test]
+fn fifos_between_cores_are_as_deep_as_a_design_needs() {
+    let text = "use \"k.pto\"; param rows; schedule { spatial_map((2, 1)); } workload main {
+        parallel for i in 0..rows / 16 { first(i); }
+        parallel for i in 0..rows / 16 { second(i); }
+    }";
+    let plan = plan(text, STAGES, "xdna2");
+    for tiles in [5, 7, 9, 15, 31] {
+        let x = array(&[16 * tiles, 16], 3);
+        let outcome = super::run(&plan, args(&[("x", &x)], &[])).unwrap_or_else(|fault| panic!("{fault}"));
+        let wanted: Vec<f64> = super::numbers(&x).iter().map(|x| f64::from(*x as f32 + 1.0 + 2.0)).collect();
+        assert_eq!(super::numbers(&outcome.outputs["y"]), wanted, "{tiles} tiles");
+    }
+}

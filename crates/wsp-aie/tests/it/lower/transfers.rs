@@ -43,9 +43,10 @@ fn is_plain(workload: &str, kernels: &str, arrays: &[(&str, &Array)]) {
     let wanted = plain.execute(args(arrays, &[]), RunOptions::default()).expect("it runs");
     let found =
         run(&plan, args(arrays, &[])).unwrap_or_else(|fault| panic!("{fault:?}\n{workload}{kernels}"));
-    let (found, wanted) = (numbers(&found.outputs["y"]), numbers(&wanted.outputs["y"]));
-    for (at, (found, wanted)) in found.iter().zip(&wanted).enumerate() {
-        assert!((found - wanted).abs() < 1e-4, "element {at}: {found}, {wanted}\n{workload}{kernels}");
+    for (name, wanted) in &wanted.outputs {
+        for (at, (found, wanted)) in numbers(&found.outputs[name]).iter().zip(numbers(wanted)).enumerate() {
+            assert!((found - wanted).abs() < 1e-4, "{name} {at}: {found}, {wanted}\n{workload}{kernels}");
+        }
     }
 }
 
@@ -104,7 +105,7 @@ fn loops_in_any_order_compute_what_a_plain_run_does() {
     }
 }
 
-/// Where each core makes all its boxes before it takes one of another, fifos are too shallow, which the refusal says how to avoid.
+/// Where each core makes all its boxes before it takes one of another, fifos are made deeper; where tiles have no memory for that, the refusal says how to avoid it.
 #[test]
 fn cores_that_pass_boxes_in_a_circle_have_to_take_them_soon() {
     let kernels = "
@@ -131,9 +132,98 @@ fn cores_that_pass_boxes_in_a_circle_have_to_take_them_soon() {
         format!("use \"k.pto\"; workload main {{ {loops} }} schedule {{ spatial_map((3, 1)); }}")
     };
     let (each, x) = ("parallel for i in 0..4, j in 0..4", array(&[32, 32], 1));
+    let (many, large) = ("parallel for i in 0..8, j in 0..8", array(&[256, 256], 1));
     let (a, b) = ("a(i = 8 * i, j = 8 * j);", "b(i = 8 * i, j = 8 * j);");
-    let apart = plan(&text(&format!("{each} {{ {a} }} {each} {{ {b} }}")), kernels, "xdna2");
-    let Err(RunError::Refused(found)) = run(&apart, args(&[("x", &x)], &[])) else { panic!("it is refused") };
+    is_plain(&text(&format!("{each} {{ {a} }} {each} {{ {b} }}")), kernels, &[("x", &x)]);
+    let apart = text(&format!("{many} {{ {a} }} {many} {{ {b} }}")).replace("8 *", "32 *");
+    let kernels_of_large = kernels.replace("32, 32", "256, 256").replace("8, 8", "32, 32");
+    let apart = plan(&apart, &kernels_of_large, "xdna2");
+    let Err(RunError::Refused(found)) = run(&apart, args(&[("x", &large)], &[])) else {
+        panic!("it is refused")
+    };
     assert!(found.0[0].code.0 == 1852 && found.0[0].help[0].contains("in one loop"), "{found:?}");
     is_plain(&text(&format!("{each} {{ {a} {b} }}")), kernels, &[("x", &x)]);
+}
+
+/// A core has two channels each way: arrays of one size that all cores take, and outputs of one size, share one.
+#[test]
+fn tensors_of_one_size_share_a_channel_where_all_cores_take_them_and_on_the_way_back() {
+    let normalised = "
+        PTO_SHAPE(x, 128, 32)
+        PTO_SHAPE(gain, 32)
+        PTO_SHAPE(bias, 32)
+        PTO_SHAPE(y, 128, 32)
+        struct A { uint32_t tile; };
+        PTO_KERNEL_IMPL(a) {
+            auto desc = PTO_GET_DESCRIPTOR<A>();
+            VecTile<float, 4, 32> t;
+            VecTile<float, 1, 32> g;
+            VecTile<float, 1, 32> b;
+            TLOAD(t, x, {desc.tile * 4});
+            TLOAD(g, gain, {0});
+            TLOAD(b, bias, {0});
+            TCOLEXPANDMUL(t, t, g);
+            TCOLEXPANDADD(t, t, b);
+            TSTORE(y, t, {desc.tile * 4});
+        }";
+    let several = "
+        PTO_SHAPE(x, 128, 32)
+        PTO_SHAPE(most, 128)
+        PTO_SHAPE(sum, 128)
+        PTO_SHAPE(y, 128, 32)
+        struct A { uint32_t tile; };
+        PTO_KERNEL_IMPL(a) {
+            auto desc = PTO_GET_DESCRIPTOR<A>();
+            VecTile<float, 4, 32> t;
+            VecTile<float, 4, 1> m;
+            VecTile<float, 4, 1> s;
+            TLOAD(t, x, {desc.tile * 4});
+            TROWMAX(m, t);
+            TROWSUM(s, t);
+            TROWEXPANDSUB(t, t, m);
+            TSTORE(most, m, {desc.tile * 4});
+            TSTORE(sum, s, {desc.tile * 4});
+            TSTORE(y, t, {desc.tile * 4});
+        }";
+    let (x, gain, bias) = (array(&[128, 32], 1), array(&[32], 2), array(&[32], 3));
+    for workers in [4, 8] {
+        let text = format!(
+            "use \"k.pto\"; workload main {{ parallel for i in 0..32 {{ a(i); }} }} schedule {{ workers({workers}); }}"
+        );
+        is_plain(&text, normalised, &[("x", &x), ("gain", &gain), ("bias", &bias)]);
+        is_plain(&text, several, &[("x", &x)]);
+    }
+}
+
+/// What cannot share is told by tensors, and not by nodes of a graph.
+#[test]
+fn a_kernel_of_more_tensors_than_channels_is_told_which() {
+    let kernels = "
+        PTO_SHAPE(x, 64, 32)
+        PTO_SHAPE(u, 64, 16)
+        PTO_SHAPE(v, 64, 8)
+        PTO_SHAPE(y, 64, 8)
+        struct A { uint32_t tile; };
+        PTO_KERNEL_IMPL(a) {
+            auto desc = PTO_GET_DESCRIPTOR<A>();
+            VecTile<float, 4, 32> t;
+            VecTile<float, 4, 16> s;
+            VecTile<float, 4, 8> r;
+            VecTile<float, 4, 1> m;
+            TLOAD(t, x, {desc.tile * 4});
+            TLOAD(s, u, {desc.tile * 4});
+            TLOAD(r, v, {desc.tile * 4});
+            TROWMAX(m, t);
+            TROWEXPANDADD(r, r, m);
+            TROWMAX(m, s);
+            TROWEXPANDADD(r, r, m);
+            TSTORE(y, r, {desc.tile * 4});
+        }";
+    let plan = plan("use \"k.pto\"; workload main { parallel for i in 0..16 { a(i); } }", kernels, "xdna2");
+    let arrays = [("x", array(&[64, 32], 1)), ("u", array(&[64, 16], 1)), ("v", array(&[64, 8], 1))];
+    let arrays: Vec<(&str, &wsp_memory::Array)> = arrays.iter().map(|(name, array)| (*name, array)).collect();
+    let Err(RunError::Refused(found)) = run(&plan, args(&arrays, &[])) else { panic!("it is refused") };
+    let told = format!("{found}");
+    assert!(found.0[0].code.0 == 1871 && told.contains("`x`, `u`, `v` by 3 fifos"), "{told}");
+    assert!(told.contains("load fewer tensors") && !told.contains("node"), "{told}");
 }

@@ -101,7 +101,7 @@ fn settings_of_a_workload_over_a_used_file_are_its_own() {
     let (_, err) = refused(&["run", &copies, "--set", "whatever=3"]);
     assert!(err.contains("parameters that can be set: more, n\n"), "{err}");
     let (_, err) = refused(&["run", &copies, "--set", "rows=3"]);
-    assert!(err.contains("where `wsp run` makes all arrays up, write `--generate rows=N`"), "{err}");
+    assert!(err.contains("where all arrays are made up, write `--generate rows=N`"), "{err}");
     let (_, err) = refused(&["run", &copies, "--set", "max_blocks=3"]);
     assert!(err.contains("WSP0882") && err.contains("`--set max_blocks=…`"), "{err}");
     let (_, err) = refused(&["run", &cores, "--set", "whatever=3"]);
