@@ -154,10 +154,10 @@ pub(crate) struct AsmArgs {
 /// `wsp emit`.
 #[derive(Args, Debug)]
 pub(crate) struct EmitArgs {
-    /// The program (`.pto`), or the task graph (`.tg`, `.ptog`)
+    /// The program (`.pto`), the workload (`.wsp`), or the task graph (`.tg`, `.ptog`)
     pub(crate) file: PathBuf,
 
-    /// What is written: of a program a package, of that what is known of its kernels (metadata) or what runs on a device, or kernels alone; of a task graph its graphs [package, or graphs]
+    /// What is written: a package, or of it the kernels, what is known of them (metadata), or what runs on a device; of a task graph its graphs alone (graph) [package]
     #[arg(long, value_name = "STAGE", value_parser = emit_stage)]
     pub(crate) stage: Option<EmitStage>,
 
