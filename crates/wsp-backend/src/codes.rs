@@ -31,7 +31,7 @@ A prepared program gives the outcome of a run once. Run it again first.";
     pub NO_FILES = 1608, "no files are written for the target",
         "\
 `wsp emit FILE --target NAME -o FOLDER` writes a program as files for a target that runs elsewhere. The message lists the targets for which
-some backend writes files, or says what of the program it cannot write. Of a task graph without a package, stage `graphs` writes the C++ of
+some backend writes files, or says what of the program it cannot write. Of a task graph without a package, stage `graph` writes the C++ of
 its graphs alone, which walks them on a device of your own. As a note: the target does something else than what is written, which
 is at least as strong.";
     pub(crate) NOT_TAKEN = 1609, "a statement that a backend does not take",

@@ -54,6 +54,8 @@ pub enum PackagePart {
     Metadata,
     /// What runs on a device: kernels, what runs the one of a number, and what generates their tasks.
     Device,
+    /// The kernels that it uses.
+    Kernels,
     /// Of a task graph, C++ of its graphs alone, for a device of the caller.
     Graphs,
 }

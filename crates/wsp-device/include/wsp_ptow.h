@@ -57,7 +57,9 @@ enum {
     WSP_PTOW_REFUSED = -6,
     /* The program is at fault with this launch, at instruction word `report.at`, after `report.ordinal` tasks:
      * `report.kind` is 1 an expression, at its word `report.found`: `report.limit` is 1 overflow, 2 division by zero, 3 an
-     * index outside of its table; 2 a box outside its tensor, 3 step or row of a loop, 4 rounds of a WHILE, 5 steps, 6 priority, 7 a task behind a static partition, 8 no such descriptor generator, 9 structure, 10 the depth
+     * index outside of its table; 2 a box outside its tensor, 3 a loop that is not entered: `report.limit` is 1 the step
+     * `report.found`, 2 no row `report.found`, 3 the pointers of that row, 4 `report.found` iterations; 4 rounds of a WHILE,
+     * 5 steps, 6 priority, 7 a task behind a static partition, 8 no such descriptor generator, 9 structure, 10 the depth
      * of a channel, 11 no process can go on, 12 a channel that the word `report.found` has closed. The handle stays at the
      * fault; `wsp_ptow_waits_of` says what each process waits for. */
     WSP_PTOW_FAULT = -7,

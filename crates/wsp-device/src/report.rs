@@ -128,7 +128,7 @@ pub(crate) fn fault(fault: &Fault) -> Failure {
             (1, i64::from(fault.word), expression(fault.kind))
         }
         FaultKind::Outside { lo, hi, extent, .. } => (2, if lo < 0 { lo } else { hi }, i64::from(extent)),
-        FaultKind::Bounds(_) => (3, 0, 0),
+        FaultKind::Bounds(halt) => bounds(halt),
         FaultKind::Rounds { max } => (4, 0, number(max)),
         FaultKind::Steps => (5, 0, number(wsp_core::limits::MAX_GENERATOR_STEPS)),
         FaultKind::Priority { value } => (6, value, 0),
@@ -141,6 +141,17 @@ pub(crate) fn fault(fault: &Fault) -> Failure {
     };
     let (at, ordinal) = (u64::from(fault.word), fault.ordinal);
     (Status::Fault, PtowReport { kind, place: 1, at, found, limit, ordinal })
+}
+
+/// Why a loop is not entered, as kind, what was found and a number of why.
+fn bounds(halt: BoundsHalt) -> (u32, i64, i64) {
+    match halt {
+        BoundsHalt::Step(step) => (3, step, 1),
+        BoundsHalt::Row { row, .. } => (3, row, 2),
+        BoundsHalt::Pointers { row, .. } => (3, row, 3),
+        BoundsHalt::Iterations(trip) => (3, number(trip), 4),
+        BoundsHalt::Expr(_) | BoundsHalt::Malformed(_) => (9, 0, 0),
+    }
 }
 
 /// What is wrong with an expression, by a number.

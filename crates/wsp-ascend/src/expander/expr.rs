@@ -155,11 +155,7 @@ fn choice(
 
 /// An operation that may fail, with the word that it is of.
 fn placed(op: XOp, word: u32, text: String) -> String {
-    use XOp::{XAdd, XCeilDiv, XDiv, XMul, XNeg, XRem, XSub, XTable};
-    match [XTable, XNeg, XAdd, XSub, XMul, XDiv, XRem, XCeilDiv].contains(&op) {
-        true => format!("at({word}, {text})"),
-        false => text,
-    }
+    if op.can_fail() { format!("at({word}, {text})") } else { text }
 }
 
 fn leaf(place: Place<'_>, op: XOp, word: &Word) -> String {

@@ -335,12 +335,11 @@ pub(crate) fn known_elements(
             None => format!("`Tensor<float> {}`", tensor.name),
         };
         let fault = Diagnostic::error(codes::NOT_SET, message).at(tensor.span, "declared here");
-        // Arrays of a workload or a task graph have no host entry that declares them.
-        let is_library =
-            module.entry.as_ref().is_some_and(|entry| entry.launch.target == LaunchTarget::Kernels);
-        fault.help(match is_library {
-            true => "give arrays like those of a launch, whose types a package takes: `--generate`, or `--input NAME=FILE.npy`".to_owned(),
-            false => format!("declare their type in the host entry: {how}; a package takes them from arrays like those of a launch, too"),
+        // Arrays of a workload or a task graph have no host entry that declares them; a file that they use may have none at all.
+        fault.help(match module.entry.as_ref().map(|entry| entry.launch.target == LaunchTarget::Kernels) {
+            Some(true) => "give arrays like those of a launch, whose types a package takes: `--generate`, or `--input NAME=FILE.npy`".to_owned(),
+            Some(false) => format!("declare their type in the host entry: {how}; a package takes them from arrays like those of a launch, too"),
+            None => format!("`wsp emit` takes them for a package from arrays like those of a launch: `--generate`, or `--input NAME=FILE.npy`; kernels alone have those of a host entry: {how}"),
         })
     };
     if unknown.is_empty() { Ok(()) } else { Err(unknown.iter().map(one).collect()) }

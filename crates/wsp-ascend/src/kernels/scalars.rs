@@ -287,10 +287,16 @@ impl<'a> Scalars<'a> {
             ExprKind::AxisExtent(axis) => self.number(Number::Extent(*axis)),
             ExprKind::Unary(UnOp::Not, a) => format!("!({})", self.expr(a)),
             ExprKind::Unary(UnOp::Neg, a) => format!("(-{})", self.expr(a)),
-            ExprKind::Binary(op, a, b) => self.binary(*op, a.ty, &self.expr(a), b, e.span),
-            ExprKind::Chain(first, rest) => rest
-                .iter()
-                .fold(self.expr(first), |text, (op, operand)| self.binary(*op, e.ty, &text, operand, e.span)),
+            ExprKind::Binary(op, a, b) => {
+                self.binary((*op, a.ty), (&self.expr(a), can_fault(a)), b, e.span)
+            }
+            ExprKind::Chain(first, rest) => {
+                let join = |(text, faults): (String, bool), (op, b): &(BinOp, Expr)| {
+                    let faults_then = faults || can_fault(b) || is_checked(*op, e.ty, b);
+                    (self.binary((*op, e.ty), (&text, faults), b, e.span), faults_then)
+                };
+                rest.iter().fold((self.expr(first), can_fault(first)), join).0
+            }
             ExprKind::Cast(a) => {
                 let mut text = self.expr(a);
                 // A number below 0 has no value there, and would be a large one.
@@ -324,21 +330,26 @@ impl<'a> Scalars<'a> {
         }
     }
 
-    /// Of operands of a type. A division of whole numbers by what may be 0, or whose result may not fit, is checked on the host: a core gives any
-    /// number there.
-    fn binary(&self, op: BinOp, ty: ScalarTy, a: &str, b: &Expr, span: Span) -> String {
+    /// Of operands of a type, of which the left one may be at fault. A division of whole numbers by what may be 0, or whose result may not fit, is
+    /// checked on the host: a core gives any number there. Where both operands may be at fault there, the left one is computed first.
+    fn binary(&self, (op, ty): (BinOp, ScalarTy), (a, faults): (&str, bool), b: &Expr, span: Span) -> String {
         let divides = match op {
             BinOp::Div => "DIVIDED",
             BinOp::Rem => "REMAINDER",
-            BinOp::CeilDiv => "CEIL_DIVIDED",
-            _ => "",
+            _ => "CEIL_DIVIDED",
         };
         let b_text = self.expr(b);
-        if divides.is_empty() || !ty.is_int() || b.as_const_int().is_some_and(|n| n > 0) {
+        if is_checked(op, ty, b) {
+            let place = literal_place(&self.kernel, self.sources, span);
+            return format!("WSP_{divides}({a}, {b_text}, {place})");
+        }
+        if !faults || op.is_logic() || !can_fault(b) {
             return binary(op, ty, a, &b_text);
         }
-        let place = literal_place(&self.kernel, self.sources, span);
-        format!("WSP_{divides}({a}, {b_text}, {place})")
+        match function(op, ty) {
+            Some(name) => format!("WSP_CALLED({name}, {a}, {b_text})"),
+            None => format!("WSP_JOINED({a}, {}, {b_text})", op.sign()),
+        }
     }
 
     /// A condition in one pair of brackets: compilers warn of a comparison in two.
@@ -359,14 +370,37 @@ fn has_no_sign(ty: ScalarTy) -> bool {
     matches!(ty, ScalarTy::U32 | ScalarTy::U64)
 }
 
+/// Whether the host checks an operation: a division of whole numbers, unless by a number that is above 0.
+fn is_checked(op: BinOp, ty: ScalarTy, b: &Expr) -> bool {
+    op.is_division() && ty.is_int() && b.as_const_int().is_none_or(|n| n <= 0)
+}
+
+/// Whether an expression may end a run on the host: it divides, or reads an element of a tensor.
+fn can_fault(e: &Expr) -> bool {
+    e.any(&mut |e| match &e.kind {
+        ExprKind::Binary(op, a, b) => is_checked(*op, a.ty, b),
+        ExprKind::Chain(_, rest) => rest.iter().any(|(op, b)| is_checked(*op, e.ty, b)),
+        ExprKind::Load(..) => true,
+        _ => false,
+    })
+}
+
+/// The function that an operator is in C++, where it is one.
+fn function(op: BinOp, ty: ScalarTy) -> Option<&'static str> {
+    match op {
+        BinOp::Sub if has_no_sign(ty) => Some("minus"),
+        BinOp::Min => Some("smaller"),
+        BinOp::Max => Some("larger"),
+        BinOp::CeilDiv => Some("ceil_div"),
+        _ => None,
+    }
+}
+
 /// Of operands of a type, in plain C++.
 fn binary(op: BinOp, ty: ScalarTy, a: &str, b: &str) -> String {
-    match op {
-        BinOp::Sub if has_no_sign(ty) => format!("minus({a}, {b})"),
-        BinOp::Min => format!("smaller({a}, {b})"),
-        BinOp::Max => format!("larger({a}, {b})"),
-        BinOp::CeilDiv => format!("ceil_div({a}, {b})"),
-        _ => format!("({a} {} {b})", op.sign()),
+    match function(op, ty) {
+        Some(name) => format!("{name}({a}, {b})"),
+        None => format!("({a} {} {b})", op.sign()),
     }
 }
 

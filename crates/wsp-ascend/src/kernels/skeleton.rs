@@ -21,7 +21,7 @@ const VERSIONS: &str = "pto/wsp/version.hpp";
 const HELPERS: &str = "\
 template <typename T> AICORE inline T smaller(T a, T b) { return a < b ? a : b; }
 template <typename T> AICORE inline T larger(T a, T b) { return a > b ? a : b; }
-template <typename T> AICORE inline T ceil_div(T a, T b) { return a / b + (a % b != 0 ? 1 : 0); }
+template <typename T> AICORE inline T ceil_div(T a, T b) { return a / b + (a % b != 0 && (a < T{}) == (b < T{}) ? 1 : 0); }
 template <typename T> AICORE inline T minus(T a, T b) { return a > b ? a - b : 0; }
 #if defined(PTO_HOST)
 template <typename T> AICORE inline void of_buffer(T& tile, uint32_t buffer) { pto::host::of_buffer(tile, buffer); }
@@ -38,17 +38,22 @@ template <typename T, typename V> AICORE inline void set_element(__gm__ T* at, i
 #endif
 ";
 
-/// Divisions of whole numbers: on the host, of what runs kernels there, a wrong one is a fault that names its place in the source.
+/// Divisions of whole numbers: on the host, of what runs kernels there, a wrong one is a fault that names its place in the source. There the left
+/// one of two operands comes first.
 const DIVISIONS: &str = "\
 #ifndef WSP_DIVIDED
 #if defined(PTO_HOST)
-#define WSP_DIVIDED(a, b, place) pto::host::divided(a, b, place)
-#define WSP_REMAINDER(a, b, place) pto::host::remainder(a, b, place)
-#define WSP_CEIL_DIVIDED(a, b, place) pto::host::ceil_divided(a, b, place)
+#define WSP_DIVIDED(a, b, place) pto::host::divided(pto::host::Both{a, b}, place)
+#define WSP_REMAINDER(a, b, place) pto::host::remainder(pto::host::Both{a, b}, place)
+#define WSP_CEIL_DIVIDED(a, b, place) pto::host::ceil_divided(pto::host::Both{a, b}, place)
+#define WSP_JOINED(a, sign, b) pto::host::in_order(pto::host::Both{a, b}, [](auto left, auto right) { return left sign right; })
+#define WSP_CALLED(function, a, b) pto::host::in_order(pto::host::Both{a, b}, [](auto left, auto right) { return function(left, right); })
 #else
 #define WSP_DIVIDED(a, b, place) ((a) / (b))
 #define WSP_REMAINDER(a, b, place) ((a) % (b))
 #define WSP_CEIL_DIVIDED(a, b, place) ceil_div(a, b)
+#define WSP_JOINED(a, sign, b) ((a) sign (b))
+#define WSP_CALLED(function, a, b) function(a, b)
 #endif
 #endif
 ";
@@ -80,7 +85,7 @@ AICORE inline void on_vector() {}
 const HELPERS_OF_TASKS: &str = "\
 template <typename T> inline T smaller(T a, T b) { return a < b ? a : b; }
 template <typename T> inline T larger(T a, T b) { return a > b ? a : b; }
-template <typename T> inline T ceil_div(T a, T b) { return a / b + (a % b != 0 ? 1 : 0); }
+template <typename T> inline T ceil_div(T a, T b) { return a / b + (a % b != 0 && (a < T{}) == (b < T{}) ? 1 : 0); }
 template <typename T> inline T minus(T a, T b) { return a > b ? a - b : 0; }
 template <typename T> inline T element(const T* at, int64_t i) { return at[i]; }
 ";
@@ -268,7 +273,8 @@ pub(super) fn file(
 
 /// What the divisions of a body need.
 fn divisions(out: &mut Writer, body: &str) {
-    if ["WSP_DIVIDED(", "WSP_REMAINDER(", "WSP_CEIL_DIVIDED("].iter().any(|name| body.contains(name)) {
+    let names = ["WSP_DIVIDED(", "WSP_REMAINDER(", "WSP_CEIL_DIVIDED(", "WSP_JOINED(", "WSP_CALLED("];
+    if names.iter().any(|name| body.contains(name)) {
         out.line("");
         DIVISIONS.lines().for_each(|line| out.line(line));
     }

@@ -1,12 +1,13 @@
 //! Expressions of generators, of launches and of regions as C++, with the arithmetic of a plain run.
 
 use super::names::Names;
+use super::order::{Operand, call, can_fail, expr_can_fail};
 use crate::kernels::{constant, identifier, math};
 use crate::places::Places;
 use std::cell::RefCell;
 use wsp_core::TierSetId;
 use wsp_diag::{Diagnostic, Span};
-use wsp_ir::{Arg, ArrayRef, BinOp, Expr, ExprKind, Function, LaunchArray, Module, ScalarTy, UnOp};
+use wsp_ir::{Arg, ArrayRef, BinOp, Expr, ExprKind, Function, LaunchArray, Module, ScalarTy, UnOp, WsSlot};
 use wsp_ordered::OrderedSet;
 
 /// What an expression may name beside parameters.
@@ -49,8 +50,14 @@ impl Printer<'_> {
     }
 
     /// An operation on two operands of a type.
-    fn joined(&self, op: BinOp, ty: ScalarTy, (a, b): (&str, &str), span: Span) -> String {
-        binary(op, ty, a, b, &if can_fail(op, ty) { self.place(span) } else { String::new() })
+    fn joined(&self, op: BinOp, ty: ScalarTy, [a, b]: [&Operand; 2], span: Span) -> Operand {
+        let place = if can_fail(op, ty) { self.place(span) } else { String::new() };
+        a.joined(b, (op, ty), |a, b| binary(op, ty, a, b, &place))
+    }
+
+    /// An operand. In regions nothing fails: what has no value bounds nothing.
+    fn operand(&self, e: &Expr) -> Operand {
+        Operand::new(self.expr(e), !matches!(self.scope, Scope::Descriptor) && expr_can_fail(e))
     }
 
     /// An expression.
@@ -65,10 +72,15 @@ impl Printer<'_> {
             ExprKind::Selector => format!("s.template cast<{ty}>(selector{})", here()),
             ExprKind::Unary(UnOp::Not, a) => format!("(!{})", self.expr(a)),
             ExprKind::Unary(UnOp::Neg, a) => format!("s.template neg<{ty}>({}{})", self.expr(a), here()),
-            ExprKind::Binary(op, a, b) => self.joined(*op, a.ty, (&self.expr(a), &self.expr(b)), e.span),
-            ExprKind::Chain(first, rest) => rest.iter().fold(self.expr(first), |text, (op, b)| {
-                self.joined(*op, e.ty, (&text, &self.expr(b)), first.span.to(b.span))
-            }),
+            ExprKind::Binary(op, a, b) => {
+                self.joined(*op, a.ty, [&self.operand(a), &self.operand(b)], e.span).text
+            }
+            ExprKind::Chain(first, rest) => {
+                let join = |a: Operand, (op, b): &(BinOp, Expr)| {
+                    self.joined(*op, e.ty, [&a, &self.operand(b)], first.span.to(b.span))
+                };
+                rest.iter().fold(self.operand(first), join).text
+            }
             ExprKind::Cast(a) => format!("s.template cast<{ty}>({}{})", self.expr(a), here()),
             ExprKind::Select(cond, a, b) => {
                 format!("({} ? {} : {})", self.expr(cond), self.expr(a), self.expr(b))
@@ -92,11 +104,10 @@ impl Printer<'_> {
             ExprKind::Call(function, args) => {
                 self.needs.borrow_mut().helpers.insert(*function);
                 let given = args.iter().map(|arg| match arg {
-                    Arg::Scalar(e) => self.expr(e),
-                    Arg::Array(array) => self.array(*array),
+                    Arg::Scalar(e) => (self.operand(e), e.ty.c_name()),
+                    Arg::Array(array) => (Operand::new(self.array(*array), false), "IntArray"),
                 });
-                let given: Vec<String> = ["l".to_owned(), "s".to_owned()].into_iter().chain(given).collect();
-                format!("{}({})", self.names.function(*function), given.join(", "))
+                call(self.names.function(*function), &given.collect::<Vec<_>>())
             }
             ExprKind::SelectTier(set, value) => {
                 self.needs.borrow_mut().tiers.insert(*set);
@@ -104,21 +115,7 @@ impl Printer<'_> {
                     self.needs.borrow_mut().places.place(e.span).unwrap_or_else(|| "nullptr".to_owned());
                 format!("{}(l, s, {}, {place})", self.names.tiers(*set), self.expr(value))
             }
-            ExprKind::AllocWs(slot) => {
-                self.needs.borrow_mut().tiers.insert(slot.tiers);
-                let key: Vec<String> = slot.key.iter().map(|e| self.expr(e)).collect();
-                let place =
-                    self.needs.borrow_mut().places.place(e.span).unwrap_or_else(|| "nullptr".to_owned());
-                let tier = self.expr(&slot.tier);
-                let bytes = format!("{}_bytes(l, s, {tier}, {place})", self.names.tiers(slot.tiers));
-                format!(
-                    "s.alloc_ws({}, {{{}}}, {bytes}, {}, {}, {place})",
-                    slot.tiers.0,
-                    key.join(", "),
-                    self.expr(&slot.count),
-                    self.expr(&slot.index)
-                )
-            }
+            ExprKind::AllocWs(slot) => self.alloc(slot, e.span),
             ExprKind::MaxBlocks => "s.max_blocks()".to_owned(),
             ExprKind::AxisExtent(axis) => format!("s.axis_extent({}{})", axis.0, here()),
             ExprKind::AxisTile(axis) => {
@@ -137,6 +134,20 @@ impl Printer<'_> {
             | ExprKind::TileCols(_)
             | ExprKind::LoadScalar(..) => self.lacks(e),
         }
+    }
+
+    /// A slot of workspace: the tier and what the slot is of are computed one after the other.
+    fn alloc(&self, slot: &WsSlot, span: Span) -> String {
+        self.needs.borrow_mut().tiers.insert(slot.tiers);
+        let place = self.needs.borrow_mut().places.place(span).unwrap_or_else(|| "nullptr".to_owned());
+        let words = [&slot.tier, &slot.count, &slot.index].into_iter().chain(&slot.key);
+        let words: Vec<String> = words.map(|e| self.expr(e)).collect();
+        let (tiers, bytes) = (slot.tiers.0, format!("{}_bytes(l, s, of[0], {place})", self.names.tiers(slot.tiers)));
+        format!(
+            "[&] {{ const std::uint32_t of[] = {{{}}}; return s.alloc_ws({tiers}, of + 3, {}, {bytes}, of[1], of[2], {place}); }}()",
+            words.join(", "),
+            slot.key.len()
+        )
     }
 
     /// An array.
@@ -173,12 +184,6 @@ impl Printer<'_> {
         self.needs.borrow_mut().found.push(fault.at(e.span, ""));
         "0".to_owned()
     }
-}
-
-/// Whether an operation may have no result.
-pub(super) fn can_fail(op: BinOp, ty: ScalarTy) -> bool {
-    use BinOp::{Add, CeilDiv, Div, Mul, Rem, Shl, Shr, Sub};
-    matches!(op, Add | Sub | Mul | Div | Rem | CeilDiv | Shl | Shr) && !ty.is_float()
 }
 
 /// Two operands of a type, with the place that is the last argument of what may fail.

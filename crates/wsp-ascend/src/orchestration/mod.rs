@@ -14,6 +14,7 @@ mod fixed;
 mod launch;
 mod memory;
 mod names;
+mod order;
 mod regions;
 mod submit;
 mod table;
@@ -270,7 +271,7 @@ pub(crate) fn walked(plan: &LoweredPlan, made: &Made) -> bool {
 /// The arrays that a launch writes, by the names of a user.
 fn outputs(out: &mut Writer, source: &Source<'_>) {
     let plan = source.plan;
-    out.line("// Calls `f` with each array that the launch writes.");
+    out.line("// Calls `f` with each array that the launch writes, its elements, its memory, and whether it has pages.");
     out.open("template <class F> void outputs([[maybe_unused]] const Launch& l, [[maybe_unused]] F f) {");
     for (at, tensor) in plan.module.tensors.iter().enumerate() {
         let id = TensorId(at as u32);
@@ -279,7 +280,7 @@ fn outputs(out: &mut Writer, source: &Source<'_>) {
             // One array of a user may have several names in the program.
             (Some(user), Storage::Launch) if plan.tensors[at].written && plan.memory[at] == id => {
                 let elem = source.elem(id).map_or("", DType::name);
-                out.line(format!("f({}, {}, l.{name});", quoted(user), quoted(elem)));
+                out.line(format!("f({}, {}, l.{name}, false);", quoted(user), quoted(elem)));
             }
             _ => {}
         }
@@ -290,7 +291,7 @@ fn outputs(out: &mut Writer, source: &Source<'_>) {
             if let (true, Some(user)) = (plan.tensors[tensor.index()].written, user) {
                 let elem = source.elem(tensor).map_or("", DType::name);
                 let (name, user) = (source.names.tensor(tensor), quoted(&format!("{user}.{field}")));
-                out.line(format!("f({user}, {}, l.{name});", quoted(elem)));
+                out.line(format!("f({user}, {}, l.{name}, true);", quoted(elem)));
             }
         }
     }

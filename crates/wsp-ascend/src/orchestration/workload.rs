@@ -1,8 +1,9 @@
 //! The tasks of a workload as C++: its values and tables are part of the launch, and its expander takes the place of generators.
 
 use super::Source;
-use super::expr::{binary, can_fail};
+use super::expr::binary;
 use super::names::all;
+use super::order::{Operand, can_fail, int_can_fail};
 use crate::expander::{ExpanderNames, emit_expander};
 use crate::kernels::codes;
 use crate::places::word_places;
@@ -156,11 +157,9 @@ impl<'a> Workload<'a> {
             };
             let end = match &self.module.axes[outer.index()].kind {
                 AxisKind::Dense { start, end } => {
-                    format!(
-                        "s.template max<std::int64_t>({}, {})",
-                        self.expr(source, start),
-                        self.expr(source, end)
-                    )
+                    let of = |e| Operand::new(self.expr(source, e), int_can_fail(e));
+                    let made = |a: &str, b: &str| format!("s.template max<std::int64_t>({a}, {b})");
+                    of(start).joined(&of(end), (BinOp::Max, ScalarTy::I64), made).text
                 }
                 AxisKind::DenseDyn(param) => format!("l.{}", self.values[param.index()]),
                 AxisKind::Ragged { .. } | AxisKind::Sparse { .. } => continue,
@@ -277,9 +276,10 @@ impl<'a> Workload<'a> {
     fn expr(&self, source: &Source<'_>, e: &IntExpr) -> String {
         let expr = |e: &IntExpr| self.expr(source, e);
         let place = |span: Span| source.needs.borrow_mut().places.argument(span);
-        let joined = |op: BinOp, a: &str, b: &str, span: Span| {
+        let operand = |e: &IntExpr| Operand::new(expr(e), int_can_fail(e));
+        let joined = |op: BinOp, a: Operand, b: Operand, span: Span| {
             let place = if can_fail(op, ScalarTy::I64) { place(span) } else { String::new() };
-            operation(op, a, b, &place)
+            a.joined(&b, (op, ScalarTy::I64), |a, b| operation(op, a, b, &place))
         };
         match &e.kind {
             IntExprKind::Const(n) => int(*n),
@@ -294,12 +294,12 @@ impl<'a> Workload<'a> {
                 format!("s.template neg<std::int64_t>({}{})", expr(a), place(e.span))
             }
             IntExprKind::Unary(UnOp::Not, a) => format!("std::int64_t{{{} == 0}}", expr(a)),
-            IntExprKind::Binary(op, a, b) => joined(*op, &expr(a), &expr(b), e.span),
+            IntExprKind::Binary(op, a, b) => joined(*op, operand(a), operand(b), e.span).text,
             IntExprKind::Chain(first, rest) => {
-                let join = |text: String, (op, b): &(BinOp, IntExpr)| {
-                    joined(*op, &text, &expr(b), first.span.to(b.span))
+                let join = |a: Operand, (op, b): &(BinOp, IntExpr)| {
+                    joined(*op, a, operand(b), first.span.to(b.span))
                 };
-                rest.iter().fold(expr(first), join)
+                rest.iter().fold(operand(first), join).text
             }
             IntExprKind::Choose(c, a, b) => {
                 format!("({} != 0 ? {} : {})", expr(c), expr(a), expr(b))

@@ -20,7 +20,7 @@ pub(super) fn refused(message: String) -> Diagnostic {
     Diagnostic::error(NO_FILES, message)
         .note("a package of a task graph walks one launch of a graph of kernels")
         .help(
-            "ask for its graphs alone, whose C++ is for a device of your own: `PackagePart::Graphs`, or stage `graphs` of `wsp emit`",
+            "ask for its graphs alone, whose C++ is for a device of your own: `PackagePart::Graphs`, or stage `graph` of `wsp emit`",
         )
 }
 

@@ -2,7 +2,7 @@
 
 use super::number;
 use crate::orchestration::name_of_tensor;
-use crate::writer::quoted;
+use serde_json::Value;
 use std::fmt::Write as _;
 use wsp_backend::{ContentKey, Package, signed};
 use wsp_core::{DType, TensorId};
@@ -23,19 +23,18 @@ pub(super) fn text(
     let mut out = String::from("{\n");
     let entry = module.entry.as_ref().map_or("", |entry| entry.name.as_str());
     let _ = writeln!(out, "  \"package\": {VERSION},");
-    // Names and paths are words: a literal of C++ is one of JSON.
-    let _ = writeln!(out, "  \"program\": {},", quoted(entry));
-    let _ = writeln!(out, "  \"target\": {},", quoted(target.name));
+    let _ = writeln!(out, "  \"program\": {},", json(entry));
+    let _ = writeln!(out, "  \"target\": {},", json(target.name));
     let _ = writeln!(out, "  \"made_by\": \"pto-wsp {}\",", env!("CARGO_PKG_VERSION"));
     let _ = writeln!(out, "  \"for\": {{\"pto_isa\": \"1.0\", \"cann\": \"8.0\"}},");
     let set = module.params.iter().zip(params);
     let set: Vec<String> = set
-        .filter_map(|(param, value)| Some(format!("{}: {}", quoted(&param.name), number((*value)?))))
+        .filter_map(|(param, value)| Some(format!("{}: {}", json(&param.name), number((*value)?))))
         .collect();
     let _ = writeln!(out, "  \"parameters\": {{{}}},", set.join(", "));
     let elements = (0..module.tensors.len()).filter_map(|at| {
         let name = name_of_tensor(module, TensorId(at as u32))?;
-        Some(format!("{}: {}", quoted(&name), quoted((*elems.get(at)?)?.name())))
+        Some(format!("{}: {}", json(&name), json((*elems.get(at)?)?.name())))
     });
     let _ = writeln!(out, "  \"elements\": {{{}}},", elements.collect::<Vec<_>>().join(", "));
     let _ = writeln!(out, "  \"files\": {{");
@@ -43,10 +42,15 @@ pub(super) fn text(
         let own = ContentKey::of(bytes);
         let path = path.display().to_string();
         let comma = if at + 1 < package.files.len() { "," } else { "" };
-        let _ = writeln!(out, "    {}: \"{own}\"{comma}", quoted(&path));
+        let _ = writeln!(out, "    {}: \"{own}\"{comma}", json(&path));
     }
     out.push_str("  },\n");
     signed(out)
+}
+
+/// A text as JSON has it.
+fn json(text: &str) -> String {
+    Value::from(text).to_string()
 }
 
 /// The content key of a package: its last lines.

@@ -120,6 +120,7 @@ pub(crate) fn emit(
 fn is_of(part: PackagePart, path: &Path) -> bool {
     match part {
         PackagePart::Whole | PackagePart::Graphs => true,
+        PackagePart::Kernels => path.starts_with("kernels"),
         PackagePart::Metadata => {
             ["kernel_list.h", "kernel_ids.h", "task_abi.h"].iter().any(|own| path == Path::new(own))
         }

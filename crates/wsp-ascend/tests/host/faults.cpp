@@ -303,7 +303,16 @@ void converted(float value) {
     TCVT(placed<Tile<TileType::Vec, int32_t, rows, cols>>(1024), t, RoundMode::CAST_RINT);
 }
 
-void divided(int32_t a, int32_t b) { host::divided(a, b, "kernel `k`"); }
+void divided(int32_t a, int32_t b) { host::divided(host::Both{a, b}, "kernel `k`"); }
+
+// What the smallest number leaves by -1, and quotients that are rounded up, are those of a plain run.
+void left_and_rounded() {
+    const char *const k = "kernel `k`";
+    const auto up = [&](int32_t a, int32_t b) { return host::ceil_divided(host::Both{a, b}, k); };
+    const bool good = host::remainder(host::Both{INT32_MIN, -1}, k) == 0 && up(7, 2) == 4 && up(-7, 2) == -3 &&
+                      up(7, -2) == -3 && up(-7, -2) == 4 && host::ceil_divided(host::Both{7u, 2u}, k) == 4;
+    if (!good) host::fault("value", {"a remainder or a quotient is another"});
+}
 
 void compared(CmpMode mode) {
     const auto t = placed<Tile<TileType::Vec, int32_t, rows, cols>>(0);
@@ -674,6 +683,7 @@ int main(int argc, char **argv) {
     SAY("value: none of int32_t", converted(2147483648.0F));
     SAY("value: NaN", converted(std::nanf("")));
     SAY("right: a division", divided(INT32_MIN, 1));
+    SAY("right: a remainder by -1, and quotients that are rounded up", left_and_rounded());
     SAY("value: a division by 0", divided(0, 0));
     SAY("value: a quotient beyond its type", divided(INT32_MIN, -1));
     SAY("right: equal whole numbers", compared(CmpMode::EQ));

@@ -157,7 +157,7 @@ pub(crate) struct EmitArgs {
     /// The program (`.pto`), workload (`.wsp`) or task graph (`.tg`, `.ptog`)
     pub(crate) file: PathBuf,
 
-    /// What is written: of a program a package, of that what is known of its kernels (metadata) or what runs on a device, or kernels alone; of a task graph its graphs; not for designs of arrays, which are one file [package]
+    /// What is written: a package, or of it the kernels, what is known of them (metadata), or what runs on a device; of a task graph its graphs alone (graph); not for designs of arrays, which are one file [package]
     #[arg(long, value_name = "STAGE", value_parser = emit_stage)]
     pub(crate) stage: Option<EmitStage>,
 

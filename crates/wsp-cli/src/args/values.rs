@@ -221,7 +221,7 @@ const STAGES: [(&str, EmitStage); 5] = [
     ("package", EmitStage::Package),
     ("kernels", EmitStage::Kernels),
     ("metadata", EmitStage::Metadata),
-    ("graphs", EmitStage::Graphs),
+    ("graph", EmitStage::Graphs),
     ("device", EmitStage::Device),
 ];
 
@@ -231,7 +231,7 @@ pub(super) fn emit_stage(text: &str) -> Result<EmitStage, String> {
     found.map(|(_, stage)| *stage).ok_or_else(|| {
         match wsp_diag::did_you_mean(text, STAGES.iter().map(|(name, _)| *name)) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => "the stages are `package`, `kernels`, `metadata`, `graphs` and `device`".to_owned(),
+            None => "the stages are `package`, `kernels`, `metadata`, `graph` and `device`".to_owned(),
         }
     })
 }
@@ -242,7 +242,7 @@ pub(super) fn stage(text: &str) -> Result<Stage, String> {
         "module" => Ok(Stage::Module),
         "ptog" => Ok(Stage::Ptog),
         "image" => Ok(Stage::Image),
-        "cpp" => Err("`wsp emit FILE.tg --stage graphs --target NAME -o FOLDER` writes C++".to_owned()),
+        "cpp" => Err("`wsp emit FILE.tg --stage graph --target NAME -o FOLDER` writes C++".to_owned()),
         _ => Err("the stages are `module`, `ptog` and `image`".to_owned()),
     }
 }

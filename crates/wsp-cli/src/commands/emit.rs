@@ -11,7 +11,7 @@ use crate::engine::{Purpose, table};
 use crate::files::{Output, keep, place, read_source};
 use pto_wsp::{codes, registry};
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use wsp_backend::codes::NO_FILES;
 use wsp_backend::{
@@ -31,6 +31,8 @@ pub(super) fn emit(session: &mut Session, args: &EmitArgs) -> Result<Outcome, Ve
         EmitStage::Package => Some(PackagePart::Whole),
         EmitStage::Metadata => Some(PackagePart::Metadata),
         EmitStage::Device => Some(PackagePart::Device),
+        // Those that tasks call: workloads and task graphs have none of their own.
+        EmitStage::Kernels if kind == Kind::Workload || kind.is_unit() => Some(PackagePart::Kernels),
         EmitStage::Graphs | EmitStage::Kernels => None,
     };
     if part.is_none() {
@@ -52,11 +54,10 @@ pub(super) fn emit(session: &mut Session, args: &EmitArgs) -> Result<Outcome, Ve
         refuse(&given, "is for packages, of `.pto` and `.wsp` programs")
             .map_err(|fault| vec![if stage == EmitStage::Kernels { fault.help(types) } else { fault }])?;
     }
-    let emitted = match stage {
-        EmitStage::Package | EmitStage::Metadata | EmitStage::Device => {
-            packaged(session, args, kind, part.unwrap_or_default())?
-        }
-        EmitStage::Graphs => {
+    let mut emitted = match (part, stage) {
+        (Some(part), _) => packaged(session, args, kind, part)?,
+        (None, EmitStage::Kernels) => kernels(session, args, kind)?,
+        (None, _) => {
             if has_package(kind) {
                 let name = args.file.display();
                 let fault =
@@ -74,9 +75,9 @@ pub(super) fn emit(session: &mut Session, args: &EmitArgs) -> Result<Outcome, Ve
             refuse(&given, "is for `--stage kernels`").map_err(|fault| vec![fault])?;
             unit::emit(session, args, kind, PackagePart::Graphs)?
         }
-        EmitStage::Kernels => kernels(session, args, kind)?,
     };
     session.warn(&emitted.notes);
+    earlier::seal(&mut emitted.package);
     let gone = earlier::replaced(&args.output, &emitted.package).map_err(|fault| vec![fault])?;
     let listing = write(&args.output, &emitted.package).map_err(|fault| vec![fault])?;
     earlier::remove(&gone);
@@ -118,8 +119,8 @@ fn packaged(
 /// What has no package, with the stage that it has.
 fn with_graphs(mut faults: Vec<Diagnostic>) -> Vec<Diagnostic> {
     for fault in faults.iter_mut().filter(|fault| fault.code == NO_FILES) {
-        let graphs = "`--stage graphs` writes the C++ of its graphs alone, for a device of your own";
-        if !fault.help.iter().any(|help| help.contains("--stage graphs")) {
+        let graphs = "`--stage graph` writes the C++ of its graphs alone, for a device of your own";
+        if !fault.help.iter().any(|help| help.contains("--stage graph")) {
             fault.help.push(graphs.to_owned());
         }
     }
@@ -286,18 +287,11 @@ fn set_defaults(module: &mut Module, set: &[(String, ParamValue)]) {
 
 /// The kernels of a `.pto` file.
 fn kernels(session: &mut Session, args: &EmitArgs, kind: Kind) -> Result<Emitted, Vec<Diagnostic>> {
-    if kind.is_unit() {
-        let fault = wrong_kind(&args.file, kind, "files of kernels (`.pto`) with `--stage kernels`");
-        let how =
-            "leave out `--stage kernels` to write the C++ of a task graph; its kernels are in `.pto` files"
-                .to_owned();
-        return Err(vec![Diagnostic { help: vec![how], ..fault }]);
-    }
     if kind != Kind::Program && (kind != Kind::Unknown || args.file.is_file()) {
         return Err(vec![wrong_kind(&args.file, kind, "files of kernels (`.pto`)")]);
     }
     let given = [("--graph", args.graph.is_some()), ("--kernels", !args.kernels.is_empty())];
-    refuse(&given, "is for `--stage graphs`").map_err(|fault| vec![fault])?;
+    refuse(&given, "is for `--stage graph`").map_err(|fault| vec![fault])?;
     let set = named(&args.set, "is for programs that run").map_err(|fault| vec![fault])?;
     let text = read_source(&args.file).map_err(|fault| vec![fault])?;
     let compiled = session.compile_text(&args.file.display().to_string(), text, Purpose::Library)?;
@@ -308,18 +302,33 @@ fn kernels(session: &mut Session, args: &EmitArgs, kind: Kind) -> Result<Emitted
 
 /// Writes the files, all of them or none; their paths, one in a line.
 fn write(folder: &Path, package: &Package) -> Result<String, Diagnostic> {
-    let (mut listing, mut filled, mut made) = (String::new(), Vec::new(), OrderedMap::new());
+    let mut made = Vec::new();
+    let written = write_all(folder, package, &mut made);
+    if written.is_err() {
+        // A folder that holds something stays.
+        made.iter().rev().for_each(|folder| drop(std::fs::remove_dir(folder)));
+    }
+    written
+}
+
+/// The same; `made` are the folders that were not there before.
+fn write_all(folder: &Path, package: &Package, made: &mut Vec<PathBuf>) -> Result<String, Diagnostic> {
+    let (mut listing, mut filled, mut places) = (String::new(), Vec::new(), OrderedMap::new());
     for (path, bytes) in &package.files {
         let path = folder.join(path);
         let folder = path.parent().unwrap_or(folder);
-        if !made.contains_key(folder) {
+        if !places.contains_key(folder) {
+            let mut absent: Vec<PathBuf> =
+                folder.ancestors().take_while(|way| !way.exists()).map(Path::to_owned).collect();
+            absent.reverse();
+            made.extend(absent);
             std::fs::create_dir_all(folder).map_err(|fault| {
                 let message = format!("folder `{}` cannot be made", folder.display());
                 Diagnostic::error(codes::CANNOT_WRITE, message).note(fault.to_string())
             })?;
-            made.insert(folder.to_owned(), place(folder));
+            places.insert(folder.to_owned(), place(folder));
         }
-        filled.push(Output::inside(&made[folder], &path)?.fill(&mut |out| out.write_all(bytes))?);
+        filled.push(Output::inside(&places[folder], &path)?.fill(&mut |out| out.write_all(bytes))?);
         // Writing to a string does not fail.
         let _ = writeln!(listing, "{}", path.display());
     }

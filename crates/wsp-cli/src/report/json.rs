@@ -34,16 +34,13 @@ pub(super) fn run(report: &RunReport) -> Value {
         "balance": { "planned": report.planned_balance(), "measured": report.measured_balance() },
         "aicpus": stats.aicpus.as_deref().map(aicpus::json),
         "edges": edges(graph),
-        "max_in_flight": graph.max_in_flight,
-        "window_stalls": graph.window_stalls,
-        "overlapped_tasks": graph.overlapped,
-        "steals": graph.steals,
-        "affinity": { "hits": graph.affinity_hits, "misses": graph.affinity_misses },
-        "prefetch": { "issued": graph.prefetch_issued, "missed": graph.prefetch_missed },
+        "affinity": graph.is_counted().then(|| json!({ "hits": graph.affinity_hits, "misses": graph.affinity_misses })),
+        "prefetch": graph.is_counted().then(|| json!({ "issued": graph.prefetch_issued, "missed": graph.prefetch_missed })),
         "worker_busy_ms": stats.worker_busy.iter().map(ms).collect::<Vec<_>>(),
         "checks": report.check.comparisons().unwrap_or_default().iter().map(|check| report.findings.comparison_json(check)).collect::<Vec<_>>(),
         "untouched": report.findings.untouched,
     });
+    add_counts(&mut all, graph);
     report.findings.add_json(&mut all);
     add_cache(&mut all, report.cache.as_ref());
     all
@@ -76,6 +73,18 @@ fn times(stats: &RunStats) -> Value {
         "first_task": ms(&stats.first_task),
         "run": ms(&stats.run),
     })
+}
+
+/// How far generation ran ahead of tasks; null where the run counted none of this.
+pub(super) fn add_counts(all: &mut Value, graph: &GraphStats) {
+    for (name, count) in [
+        ("max_in_flight", graph.max_in_flight.into()),
+        ("window_stalls", graph.window_stalls),
+        ("overlapped_tasks", graph.overlapped),
+        ("steals", graph.steals),
+    ] {
+        all[name] = graph.is_counted().then_some(count).into();
+    }
 }
 
 /// Edges by kind; null where the run counted none of this.

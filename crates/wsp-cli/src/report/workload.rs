@@ -249,16 +249,15 @@ impl Summary for WorkloadReport {
                 "time_ms": { "run": json::ms(run), "first_task": first_task.as_ref().map(json::ms) },
                 // Those of AICPUs are with each.
                 "edges": if aicpus.is_none() { json::edges(graph) } else { Value::Null },
-                "max_in_flight": graph.max_in_flight,
-                "window_stalls": graph.window_stalls,
-                "overlapped_tasks": graph.overlapped,
-                "steals": graph.steals,
-                "affinity": aicpus.is_none().then(|| json!({ "hits": graph.affinity_hits, "misses": graph.affinity_misses })),
+                "affinity": (aicpus.is_none() && graph.is_counted()).then(|| json!({ "hits": graph.affinity_hits, "misses": graph.affinity_misses })),
                 "worker_busy_ms": busy.iter().map(json::ms).collect::<Vec<_>>(),
             }),
         };
         if let (Value::Object(all), Value::Object(time)) = (&mut all, time) {
             all.extend(time);
+        }
+        if let RunTime::Measured { graph, .. } = &self.time {
+            json::add_counts(&mut all, graph);
         }
         all
     }

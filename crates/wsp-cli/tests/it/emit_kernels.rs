@@ -114,13 +114,13 @@ fn unknown_stages_and_targets_are_answered_with_the_nearest() {
     }
     let (code, _, err) = run(&["emit", &file, "-o", &folder.at("out"), "--target", "a2", "--kernel", "k"]);
     assert!(code != 0 && err.contains("`--kernel` is not for packages"), "{err}");
-    let graphs = ["emit", &file, "-o", &folder.at("out"), "--target", "a2", "--stage", "graphs"];
+    let graphs = ["emit", &file, "-o", &folder.at("out"), "--target", "a2", "--stage", "graph"];
     let (code, _, err) = run(&graphs);
     assert!(code != 0 && err.contains("task graphs"), "{err}");
     assert!(err.contains(&format!("`wsp emit {file} --target NAME -o FOLDER`")), "{err}");
     let other = Folder::with(&[("g.tg", ""), ("decode.py", "import pto_wsp\n")]);
     for (name, part) in
-        [("g.tg", "leave out `--stage kernels`"), ("decode.py", "is a file of an unknown kind")]
+        [("g.tg", "the unit launches no graph"), ("decode.py", "is a file of an unknown kind")]
     {
         let out = other.at("out");
         let (code, _, err) =

@@ -133,14 +133,14 @@ fn every_stage_on_the_way_to_a_device_can_be_looked_at() {
     }
     assert!(folder.bad(&["asm", "relax.pto", "--emit", "image"]).contains("texts of task graphs"));
     let (code, _, err) = folder.wsp(&["asm", "unit.tg", "--emit", "cpp"]);
-    assert!(code == 2 && err.contains("`wsp emit FILE.tg --stage graphs --target NAME -o FOLDER`"), "{err}");
+    assert!(code == 2 && err.contains("`wsp emit FILE.tg --stage graph --target NAME -o FOLDER`"), "{err}");
 }
 
 /// What is emitted compiles by itself: every file that it includes lies beside it.
 #[test]
 fn a_unit_is_emitted_with_everything_that_it_includes() {
     let folder = Folder::new();
-    let listed = folder.good(&["emit", "unit.tg", "--stage", "graphs", "--target", "a3", "-o", "new/out"]);
+    let listed = folder.good(&["emit", "unit.tg", "--stage", "graph", "--target", "a3", "-o", "new/out"]);
     let text = String::from_utf8(folder.read("new/out/graph_0_G.cpp")).unwrap();
     assert!(text.contains("relax_entry"), "{text}");
     let (mut open, mut seen) = (vec!["graph_0_G.cpp".to_owned()], Vec::new());
@@ -155,14 +155,14 @@ fn a_unit_is_emitted_with_everything_that_it_includes() {
     }
     assert!(seen.contains(&"wsp_tg.h".to_owned()), "{seen:?}");
     let one =
-        folder.good(&["emit", "unit.tg", "--stage", "graphs", "--target", "a3", "-o", "one", "--graph", "G"]);
+        folder.good(&["emit", "unit.tg", "--stage", "graph", "--target", "a3", "-o", "one", "--graph", "G"]);
     assert_eq!(one.replace("one/", "new/out/"), listed, "the unit has one graph");
     for (args, part) in [
         (&["unit.tg", "--target", "a2", "--graph", "H"][..], "graph `H`"),
         (&["unit.tg", "--target", "a2", "--kernels", "relax.pto"], "--kernels"),
         (&["relax.pto", "--target", "a2"], "task graphs"),
     ] {
-        let err = folder.bad(&[&["emit", "--stage", "graphs", "-o", "none"], args].concat());
+        let err = folder.bad(&[&["emit", "--stage", "graph", "-o", "none"], args].concat());
         assert!(err.contains(part), "{args:?}: {err}");
     }
     for (output, part) in [

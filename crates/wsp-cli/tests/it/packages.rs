@@ -4,6 +4,8 @@
 mod beside;
 mod edits;
 mod expansions;
+mod faults;
+mod folders;
 mod host;
 mod workloads;
 

@@ -133,6 +133,11 @@ impl BinOp {
         before.is_sum() && self.is_sum() || before.is_product() && self.is_product()
     }
 
+    /// Whether there are integers for which the operator has no result.
+    pub const fn can_fail(self) -> bool {
+        self.is_sum() || self.is_division() || matches!(self, BinOp::Mul | BinOp::Shl | BinOp::Shr)
+    }
+
     /// Whether the operator divides, so that it has no result for a right side of 0.
     #[inline]
     pub const fn is_division(self) -> bool {

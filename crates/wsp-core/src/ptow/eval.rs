@@ -323,6 +323,12 @@ impl XOp {
         })
     }
 
+    /// Whether there are operands, or tables, for which the operation has no result.
+    pub fn can_fail(self) -> bool {
+        let operator_can = self.operator().is_some_and(BinOp::can_fail);
+        operator_can || matches!(self, XOp::XTable | XOp::XNeg)
+    }
+
     /// The operation of an operator; none for `&&` and `||`, which are skips, and for those of bits.
     pub fn of(operator: BinOp) -> Option<XOp> {
         XOPS.iter().map(|row| row.op).find(|op| op.operator() == Some(operator))

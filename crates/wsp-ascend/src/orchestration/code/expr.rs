@@ -1,6 +1,6 @@
 //! Expressions of generators as code: operands, then what is done with them.
 
-use super::super::expr::can_fail;
+use super::super::order::can_fail;
 use super::ops::{Op, bits_of, code_of, number_of, op_of};
 use super::{Coder, NONE};
 use crate::kernels::codes;
@@ -191,21 +191,19 @@ impl Coder<'_> {
     }
 
     fn alloc(&mut self, slot: &WsSlot, span: Span) {
-        slot.key.iter().for_each(|e| self.expr(e));
-        self.bytes(slot.tiers, &slot.tier, span);
-        self.expr(&slot.count);
-        self.expr(&slot.index);
+        let tier = self.variable();
+        self.expr(&slot.tier);
+        self.local(Op::Set, tier);
+        [&slot.count, &slot.index].into_iter().chain(&slot.key).for_each(|e| self.expr(e));
+        self.bytes(slot.tiers, tier, span);
         self.at(span);
         self.op(Op::Alloc);
         self.words([slot.tiers.0, slot.key.len() as u32]);
     }
 
-    /// How many bytes of workspace a tier has.
-    fn bytes(&mut self, set: TierSetId, tier: &Expr, span: Span) {
+    /// How many bytes of workspace the tier of a variable has.
+    fn bytes(&mut self, set: TierSetId, at: u32, span: Span) {
         let tiers = &self.source.plan.module.tier_sets[set.index()].tiers;
-        let at = self.variable();
-        self.expr(tier);
-        self.local(Op::Set, at);
         let mut ends = Vec::new();
         for (number, tier) in (0u64..).zip(tiers) {
             self.local(Op::Local, at);

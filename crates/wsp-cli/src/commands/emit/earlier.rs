@@ -1,24 +1,60 @@
-//! What stands in the folder of a package before: another one, which is replaced, or what is no package and stays.
+//! What stands in the folder of a package before: another one, which is replaced, or what was not written so and stays.
 
 use pto_wsp::codes;
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use wsp_backend::{MANIFEST, Package, intact};
+use wsp_backend::{ContentKey, MANIFEST, Package, intact};
 use wsp_diag::Diagnostic;
 
 /// What the line for a compiler in the package's `CMakeLists.txt` calls the program.
 const PROGRAM: &str = "run";
 
-/// Files of an earlier package that the new one does not have. Files that are no package are not looked at.
+/// The last line of a file that no manifest lists, before the key of all above it.
+const SEAL: &str = "// As `wsp emit` wrote it: ";
+
+/// Gives files that no manifest lists a last line by which an edit is found.
+pub(super) fn seal(package: &mut Package) {
+    if has_manifest(package) {
+        return;
+    }
+    for (_, bytes) in &mut package.files {
+        let line = format!("{SEAL}{}\n", ContentKey::of(bytes));
+        bytes.extend(line.into_bytes());
+    }
+}
+
+fn is_sealed(bytes: &[u8]) -> bool {
+    let text = std::str::from_utf8(bytes).unwrap_or_default();
+    let parts = text.rsplit_once(SEAL);
+    parts.is_some_and(|(above, key)| format!("{}\n", ContentKey::of(above.as_bytes())) == key)
+}
+
+fn has_manifest(package: &Package) -> bool {
+    package.files.iter().any(|(path, _)| path == Path::new(MANIFEST))
+}
+
+/// Files of an earlier package that the new one does not have.
 ///
 /// # Errors
-/// The folder holds something else, or a package that was edited.
+/// The folder holds something else, a package that was edited, or a link where a file or a folder is to be written. Of files without a manifest
+/// those that are to be written are looked at.
 pub(super) fn replaced(folder: &Path, package: &Package) -> Result<Vec<PathBuf>, Diagnostic> {
-    let is_package = package.files.iter().any(|(path, _)| path == Path::new(MANIFEST));
-    let Some(found) = is_package.then(|| entries(folder)).flatten().filter(|found| !found.is_empty()) else {
-        return Ok(Vec::new());
-    };
+    if let Some(link) = package.files.iter().find_map(|(path, _)| link_on_the_way(folder, path)) {
+        return Err(through_link(folder, &link));
+    }
+    if !has_manifest(package) {
+        let is_other = |(path, bytes): &&(PathBuf, Vec<u8>)| {
+            read(&folder.join(path)).is_some_and(|found| found != *bytes && !is_sealed(&found))
+        };
+        let Some((path, _)) = package.files.iter().find(is_other) else { return Ok(Vec::new()) };
+        let message =
+            format!("`{}` is there, and is not as `wsp emit` wrote it", folder.join(path).display());
+        return Err(Diagnostic::error(codes::CANNOT_WRITE, message)
+            .help(format!("remove it, or give another folder: `-o {}_new`", folder.display())));
+    }
+    let found = entries(folder);
+    let Some(first) = found.first() else { return Ok(Vec::new()) };
     let refused = |what: String| {
         let message = format!("folder `{}` holds {what}", folder.display());
         Diagnostic::error(codes::CANNOT_WRITE, message)
@@ -26,22 +62,52 @@ pub(super) fn replaced(folder: &Path, package: &Package) -> Result<Vec<PathBuf>,
     };
     let is_ours = |manifest: &Vec<u8>| manifest.starts_with(b"{\n  \"package\": ");
     let Some(manifest) = read(&folder.join(MANIFEST)).filter(is_ours) else {
-        return Err(refused(format!("`{}`, and no package", found[0].display())));
+        return Err(refused(format!("`{}`, and no package", first.display())));
     };
     let files = intact(&manifest, &mut |path| read(&folder.join(path)))
         .map_err(|path| refused(format!("a package whose file `{path}` was edited or removed")))?;
-    let is_known = |entry: &PathBuf| {
-        let own = |path: &str| Path::new(path).starts_with(entry);
-        entry == Path::new(MANIFEST)
-            || files.iter().any(|path| own(path))
-            || folder.join(entry).join("CMakeCache.txt").is_file()
-            || (entry == Path::new(PROGRAM) && folder.join(entry).is_file())
-    };
-    if let Some(other) = found.iter().find(|entry| !is_known(entry)) {
+    if let Some(other) = other(folder, Path::new(""), &files) {
         return Err(refused(format!("`{}` beside a package", other.display())));
     }
     let gone = files.iter().filter(|path| !package.files.iter().any(|(of, _)| of == Path::new(path)));
     Ok(gone.map(|path| folder.join(path)).collect())
+}
+
+/// The first entry of a folder of a package, or of one in it, that is none of its files: what a build writes is beside it.
+fn other(package: &Path, within: &Path, files: &[String]) -> Option<PathBuf> {
+    entries(&package.join(within)).into_iter().find_map(|name| {
+        let path = within.join(name);
+        let whole = package.join(&path);
+        let kind = fs::symlink_metadata(&whole).map(|meta| meta.file_type()).ok();
+        let is_folder = kind.is_some_and(|kind| kind.is_dir());
+        if is_folder && files.iter().any(|file| Path::new(file).starts_with(&path)) {
+            return other(package, &path, files);
+        }
+        let is_file = kind.is_some_and(|kind| kind.is_file());
+        let is_own = files.iter().any(|file| Path::new(file) == path) || path == Path::new(MANIFEST);
+        let is_built = match within == Path::new("") {
+            true => is_folder && whole.join("CMakeCache.txt").is_file() || is_file && path == Path::new(PROGRAM),
+            false => false,
+        };
+        (!(is_built || is_file && is_own)).then_some(path)
+    })
+}
+
+/// The link that a file of a package, or a folder on its way, is.
+fn link_on_the_way(folder: &Path, path: &Path) -> Option<PathBuf> {
+    let ways = path.ancestors().filter(|way| *way != Path::new(""));
+    let is_link = |way: &&Path| fs::symlink_metadata(folder.join(way)).is_ok_and(|meta| meta.is_symlink());
+    ways.filter(is_link).last().map(Path::to_owned)
+}
+
+fn through_link(folder: &Path, link: &Path) -> Diagnostic {
+    let whole = folder.join(link);
+    let fault = Diagnostic::error(codes::CANNOT_WRITE, format!("`{}` is a link", whole.display()));
+    let fault = match fs::read_link(&whole) {
+        Ok(to) => fault.note(format!("it leads to `{}`, where nothing is written", to.display())),
+        Err(_) => fault,
+    };
+    fault.help("remove the link, or give another folder")
 }
 
 /// Removes files; what cannot be removed stays.
@@ -51,13 +117,13 @@ pub(super) fn remove(files: &[PathBuf]) {
     }
 }
 
-/// What is in a folder; none where there is none.
-fn entries(folder: &Path) -> Option<Vec<PathBuf>> {
-    let all = fs::read_dir(folder).ok()?;
+/// The names of what is in a folder, in order; none where there is none.
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let all = fs::read_dir(folder).into_iter().flatten();
     let mut all: Vec<PathBuf> =
         all.filter_map(|entry| Some(PathBuf::from(entry.ok()?.file_name()))).collect();
     all.sort();
-    Some(all)
+    all
 }
 
 fn read(path: &Path) -> Option<Vec<u8>> {

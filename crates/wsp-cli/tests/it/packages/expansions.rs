@@ -71,7 +71,7 @@ fn a_task_graph_of_kernels_runs_as_a_package() {
     for (file, word) in [
         ("bare.tg", "no body"),
         ("twice.tg", "more than one graph"),
-        ("twice.tg", "`--stage graphs` writes the C++"),
+        ("twice.tg", "`--stage graph` writes the C++"),
         ("kept.tg", "no NPU has `TG_CHECKPOINT`"),
     ] {
         let to = folder.at("none");
@@ -169,6 +169,10 @@ fn stages_of_a_package_are_written_by_themselves() {
     let metadata = ["kernel_list.h", "kernel_ids.h", "task_abi.h", "manifest.json"];
     assert_eq!(of("two.pto", "metadata"), metadata);
     assert_eq!(of("pair.tg", "metadata"), metadata);
+    // Of what has no kernels of its own, those that its tasks call.
+    let pair = ["kernels/double_entry.cpp", "kernels/swap_entry.cpp", "manifest.json"];
+    assert_eq!(of("pair.tg", "kernels"), pair);
+    assert_eq!(of("two.pto", "kernels"), ["attn_kernel.cpp", "mlp_kernel.cpp"]);
     let device = of("two.pto", "device");
     assert!(device.iter().all(|path| !path.starts_with("host/") && path != "main.cpp"), "{device:?}");
     assert!(device.contains(&"kernels/attn_kernel.cpp".to_owned()), "{device:?}");

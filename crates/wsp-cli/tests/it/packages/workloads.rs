@@ -45,10 +45,13 @@ param rounds = 3;
 param by = 1;
 param unit = 1;
 param width = 8 / unit;
+param wrong = 0;
+param far = 9223372036854775807;
 table ends = [8, 8, 8, 1];
 
 axis part = dense(4);
 axis round = dense(rounds);
+axis token = ragged(part, ends);
 
 workload main {
     parallel for p in part { let begun = begin_rows(first = p * 8, end = p * 8 + ends[p]); }
@@ -56,6 +59,10 @@ workload main {
         parallel for p in part { step_rows(first = p * width / by, end = p * 8 + ends[p]); }
     }
     parallel for p in part { end_rows(first = p * 8, end = min(p * 8 + ends[p], rows)); }
+    while wrong == 1 max 3 { end_rows(first = 0, end = 1); }
+    if wrong == 2 { for i in 0..wrong step wrong - 2 { end_rows(first = i, end = i + 1); } }
+    if wrong == 3 { for t in token[wrong + 1] { end_rows(first = 0, end = 1); } }
+    if wrong > 3 { for i in far + (wrong - 3)..wrong { end_rows(first = ends[wrong], end = 1); } }
 }
 
 schedule {
@@ -143,7 +150,7 @@ fn a_workload_computes_the_same_bits_on_every_number_of_aicpus() {
 /// What is wrong with a launch is said with the place and the text of what has no value: in the launch, and in what generates its tasks.
 fn faults_have_places(inputs: &Path, outputs: &Path, [loops, bytecode, table]: &[&Path; 3]) {
     let launch = "error: division by zero, at rows.wsp:7:15: `8 / unit`\n";
-    let task = "error: generating tasks: division by zero, at rows.wsp:16:52: `p * width / by`\n";
+    let task = "error: generating tasks: division by zero, at rows.wsp:19:52: `p * width / by`\n";
     for (package, set, want) in [
         (loops, "unit=0", launch),
         (bytecode, "unit=0", launch),
@@ -154,6 +161,21 @@ fn faults_have_places(inputs: &Path, outputs: &Path, [loops, bytecode, table]: &
         let mut command = Command::new(package.join("run"));
         command.arg("--inputs").arg(inputs).arg("--outputs").arg(outputs).args(["--set", set]);
         assert_eq!(ended(command), (1, String::new(), want.to_owned()), "{}", package.display());
+    }
+    for (wrong, want) in [
+        ("1", "the condition of a loop still holds after its last round: write a larger `max`, at rows.wsp:22:5: `while wrong == 1 max 3 {"),
+        ("2", "a step of a loop below 1, at rows.wsp:23:"),
+        ("3", "a row of an axis that its tables do not have, at rows.wsp:24:"),
+        ("4", "arithmetic overflow: a result does not fit its type, at rows.wsp:25:29: `far + (wrong - 3)`"),
+    ] {
+        let said = [loops, bytecode].map(|package| {
+            let mut command = Command::new(package.join("run"));
+            command.arg("--inputs").arg(inputs).arg("--outputs").arg(outputs).args(["--set", &format!("wrong={wrong}")]);
+            ended(command)
+        });
+        let [(code, _, err), other] = said;
+        assert!(code == 1 && err.contains(want), "{wrong}: {err}");
+        assert_eq!(other, (code, String::new(), err), "{wrong}");
     }
 }
 

@@ -85,9 +85,7 @@ fn can_fail(word: &Word) -> bool {
 
 /// Whether an operation of an expression may have no result.
 fn expression_can_fail(word: &Word) -> bool {
-    use XOp::{XAdd, XCeilDiv, XDiv, XMul, XNeg, XRem, XSub, XTable};
-    let op = XOp::from_code(word.opcode);
-    op.is_some_and(|op| [XTable, XNeg, XAdd, XSub, XMul, XDiv, XRem, XCeilDiv].contains(&op))
+    XOp::from_code(word.opcode).is_some_and(XOp::can_fail)
 }
 
 /// A `TASK` of the program.

@@ -18,6 +18,20 @@ template <typename T>
     fault("value", {"arithmetic overflow: ", operands, " does not fit its type, in ", place});
 }
 
+// Two operands. In braces the left one is computed first, so that its fault is the one that ends the run.
+template <typename T>
+struct Both {
+    T left, right;
+};
+template <typename T>
+Both(T, T) -> Both<T>;
+
+// What `made` makes of them.
+template <typename T, typename F>
+auto in_order(Both<T> of, F made) {
+    return made(of.left, of.right);
+}
+
 template <typename T>
 void check_division(T a, const char *sign, T b, const char *place) {
     bool fits = true;
@@ -31,21 +45,29 @@ void check_division(T a, const char *sign, T b, const char *place) {
 
 // `place` says the kernel and the expression in its source.
 template <typename T>
-T divided(T a, T b, const char *place) {
-    check_division(a, " / ", b, place);
-    return a / b;
+T divided(Both<T> of, const char *place) {
+    check_division(of.left, " / ", of.right, place);
+    return of.left / of.right;
 }
 
+// The smallest number by -1 leaves nothing.
 template <typename T>
-T remainder(T a, T b, const char *place) {
-    check_division(a, " % ", b, place);
-    return a % b;
+T remainder(Both<T> of, const char *place) {
+    if constexpr (std::is_signed_v<T>) {
+        if (of.right == -1) {
+            return 0;
+        }
+    }
+    check_division(of.left, " % ", of.right, place);
+    return of.left % of.right;
 }
 
+// Rounded up.
 template <typename T>
-T ceil_divided(T a, T b, const char *place) {
+T ceil_divided(Both<T> of, const char *place) {
+    const auto [a, b] = of;
     check_division(a, " / ", b, place);
-    return a / b + (a % b != 0 ? 1 : 0);
+    return a / b + (a % b != 0 && (a < T{}) == (b < T{}) ? 1 : 0);
 }
 
 }  // namespace pto::host

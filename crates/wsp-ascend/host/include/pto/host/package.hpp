@@ -22,8 +22,8 @@ struct RunPolicy {
 
 // Gets parameters as text, of which real numbers begin with f.
 using TakesParameter = void (*)(void *user, const char *name, const std::string &value);
-// Gets arrays that a launch writes, with the type of their elements.
-using TakesOutput = void (*)(void *user, const char *name, const char *elem, const npu::Tensor &tensor);
+// Gets arrays that a launch writes, with the type of their elements, and whether they are pages of a cache.
+using TakesOutput = void (*)(void *user, const char *name, const char *elem, const npu::Tensor &tensor, bool has_pages);
 
 // The program of a package. `launch` is what `make` returned.
 struct Package {
@@ -89,7 +89,7 @@ void parameters(const void *launch, TakesParameter take, void *user) {
 template <class Program>
 void outputs(const void *launch, TakesOutput take, void *user) {
     Program::outputs(*static_cast<const typename Program::Launch *>(launch),
-                     [&](const char *name, const char *elem, const npu::Tensor &tensor) { take(user, name, elem, tensor); });
+                     [&](const char *name, const char *elem, const npu::Tensor &tensor, bool has_pages) { take(user, name, elem, tensor, has_pages); });
 }
 
 template <class Program>

@@ -26,11 +26,13 @@ struct Options {
     bool serial = false;
     // Prints what a program reads of the run.
     bool report = false;
+    // Outputs of which tasks may leave elements unwritten.
+    std::vector<std::string> allowed;
 };
 
 inline const char *usage() {
     return "usage: run --inputs FILE.npz --outputs FILE.npz [--set NAME=VALUE]... [--aicpus N] [--window N] [--seed N]\n"
-           "           [--threads N] [--phases] [--serial] [--report]\n"
+           "           [--threads N] [--phases] [--serial] [--allow-unwritten NAME]... [--report]\n"
            "\n"
            "  --inputs FILE.npz    the arrays that the launch takes; or a folder with NAME.npy of each\n"
            "  --outputs FILE.npz   where those that it writes go; or a folder\n"
@@ -41,7 +43,8 @@ inline const char *usage() {
            "  --threads N          run cores on N threads, in no order; 0: one step after the other [0]\n"
            "  --phases             the host and cores take turns: a task waits for all earlier ones of the other side\n"
            "  --serial             run each task as it is generated, without AICPUs, window, seed and threads\n"
-           "  --report             print lines for programs: kernels, workspace, parameters, elements that no task wrote\n";
+           "  --allow-unwritten NAME  an output of which tasks may leave elements unwritten; may be repeated\n"
+           "  --report             print lines for programs, which judge by themselves: kernels, workspace, parameters, elements that no task wrote\n";
 }
 
 // Reads the command line; the text is what is wrong with it.
@@ -57,7 +60,8 @@ inline std::string read_options(int argc, char **argv, Options &options) {
     std::vector<std::string> given;
     for (int at = 1; at < argc; ++at) {
         const std::string name = argv[at];
-        if (name != "--set" && std::find(given.begin(), given.end(), name) != given.end()) return "`" + name + "` is given twice";
+        const bool is_list = name == "--set" || name == "--allow-unwritten";
+        if (!is_list && std::find(given.begin(), given.end(), name) != given.end()) return "`" + name + "` is given twice";
         given.push_back(name);
         if (name == "--serial" || name == "--report") {
             (name == "--serial" ? options.serial : options.report) = true;
@@ -68,7 +72,7 @@ inline std::string read_options(int argc, char **argv, Options &options) {
             continue;
         }
         const bool is_known = name == "--inputs" || name == "--outputs" || name == "--set" || name == "--aicpus" ||
-                              name == "--window" || name == "--seed" || name == "--threads";
+                              name == "--window" || name == "--seed" || name == "--threads" || name == "--allow-unwritten";
         if (!is_known) return "there is no option `" + name + "`";
         if (at + 1 == argc) return "`" + name + "` lacks its value";
         const std::string value = argv[++at];
@@ -78,6 +82,7 @@ inline std::string read_options(int argc, char **argv, Options &options) {
         };
         if (name == "--inputs") options.inputs = value;
         if (name == "--outputs") options.outputs = value;
+        if (name == "--allow-unwritten") options.allowed.push_back(value);
         if (name == "--set") {
             const std::size_t equal = value.find('=');
             if (equal == std::string::npos || equal == 0) return "`--set " + value + "`: write it as NAME=VALUE";
@@ -102,6 +107,7 @@ inline std::string read_options(int argc, char **argv, Options &options) {
     }
     for (const std::string &name : given) {
         const bool is_of_cores = name == "--aicpus" || name == "--window" || name == "--seed" || name == "--threads" || name == "--phases";
+        if (options.report && name == "--allow-unwritten") return "`" + name + "` has no effect with `--report`: leave one of them out";
         if (options.serial && is_of_cores) return "`" + name + "` has no effect with `--serial`: leave one of them out";
     }
     if (options.inputs.empty()) return "`--inputs FILE.npz` is missing";
@@ -168,16 +174,35 @@ inline void report_unwritten(const char *name, const Tensors::Unwritten &left) {
     if (read.count > 0) std::printf("read %s %" PRIu64 " %" PRIu64 "%s\n", name, read.count, read.first, holds);
 }
 
-// The same for people.
-inline void warn_of_unwritten(const char *name, const Tensors::Unwritten &left) {
-    const auto say = [&](const Tensors::Elements &of, const char *does) {
-        if (of.count == 0) return;
-        const char *const holds = left.given ? "what was given" : "no value";
-        std::fprintf(stderr, "warning: no task wrote %" PRIu64 " elements of `%s`%s, the first of them element %" PRIu64 ": they hold %s\n",
-                     of.count, name, does, of.first, holds);
+// An element as programs write it: `y[1, 0]`.
+inline std::string element_at(const Array &array, std::uint64_t at) {
+    std::string text;
+    for (std::size_t d = array.shape.size(); d-- > 0;) {
+        text = std::to_string(at % array.shape[d]) + (text.empty() ? "" : ", ") + text;
+        at /= array.shape[d];
+    }
+    return array.name + "[" + text + "]";
+}
+
+// The same for people, as a run of `cpu_sim` judges: an error where elements were never written, a warning where tasks read what none wrote.
+// Elements of an array that was given may stay as they were where tasks wrote others.
+inline std::string judged(const Array &array, const Tensors::Unwritten &left) {
+    std::uint64_t all = 1;
+    for (const auto extent : array.shape) all *= extent;
+    const std::string &name = array.name;
+    const auto of = [&](std::uint64_t count) {
+        return std::to_string(count) + " of " + std::to_string(all) + (all == 1 ? " element of `" : " elements of `") + name + "`";
     };
-    say(left.unused, "");
-    say(left.read, ", which tasks read");
+    const std::string allow = "say that it is meant: `--allow-unwritten " + name + "`";
+    if (left.unused.count > 0 && left.unused.count == all) return "no task has stored to `" + name + "`: let a task store to it, or " + allow;
+    if (left.given) return {};
+    if (left.read.count > 0) {
+        std::fprintf(stderr, "warning: tasks load %s, which none stores; the first is %s\n", of(left.read.count).c_str(),
+                     element_at(array, left.read.first).c_str());
+    }
+    if (left.unused.count == 0) return {};
+    return of(left.unused.count) + " never written; the first is " + element_at(array, left.unused.first) +
+           ": let a task store every element, give its array with the inputs, or " + allow;
 }
 
 // As `run_package` says.
@@ -223,18 +248,29 @@ inline int run_of(const Package &package, int argc, char **argv) {
     if (!fault.empty()) return wrong(1, fault);
     if (options.report) report(package, launch, memory);
     std::vector<Array> results;
-    auto take = [&](const char *name, const char *elem, const npu::Tensor &tensor) {
+    std::vector<std::string> faults;
+    auto take = [&](const char *name, const char *elem, const npu::Tensor &tensor, bool has_pages) {
         results.push_back(written_array(name, elem, tensor));
+        const bool is_allowed = std::find(options.allowed.begin(), options.allowed.end(), name) != options.allowed.end();
+        // Pages have slots of no token.
+        if (has_pages || is_allowed) return;
         const Tensors::Unwritten left = Tensors::unwritten(tensor.data, tensor.elem_bytes);
         if (options.report) report_unwritten(name, left);
-        else warn_of_unwritten(name, left);
+        else if (std::string why = judged(results.back(), left); !why.empty()) faults.push_back(std::move(why));
     };
     package.outputs(
         launch,
-        [](void *user, const char *name, const char *elem, const npu::Tensor &tensor) { (*static_cast<decltype(take) *>(user))(name, elem, tensor); },
+        [](void *user, const char *name, const char *elem, const npu::Tensor &tensor, bool has_pages) {
+            (*static_cast<decltype(take) *>(user))(name, elem, tensor, has_pages);
+        },
         &take);
+    for (const std::string &name : options.allowed) {
+        const auto is_it = [&](const Array &array) { return array.name == name; };
+        if (std::none_of(results.begin(), results.end(), is_it)) return wrong(2, "`--allow-unwritten " + name + "`: the launch writes no array of this name");
+    }
     if (!write_arrays(options.outputs, results, fault)) return wrong(2, fault);
-    return 0;
+    for (const std::string &why : faults) wrong(1, why);
+    return faults.empty() ? 0 : 1;
 }
 
 }  // namespace pto::host

@@ -58,7 +58,13 @@ inline FaultKind kind_of(const wsp_ptow_report& report) {
                 default: return FaultKind::expression;
             }
         case 2: return FaultKind::outside;
-        case 3: return FaultKind::row;
+        case 3:
+            switch (report.limit) {
+                case 1: return FaultKind::step;
+                case 2: return FaultKind::row;
+                case 3: return FaultKind::pointers;
+                default: return FaultKind::iterations;
+            }
         case 4: return FaultKind::rounds;
         case 5: return FaultKind::steps;
         case 6: return FaultKind::priority;

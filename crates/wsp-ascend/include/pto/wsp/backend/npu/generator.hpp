@@ -11,6 +11,7 @@
 #include <limits>
 #include <map>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -29,6 +30,8 @@ enum class Trap : std::uint8_t {
     array_index,
     loop_step,
     steps,
+    rounds,
+    pointers,
     tier,
     workspace,
     extent,
@@ -59,6 +62,8 @@ inline const char* text(Trap trap) {
         case Trap::array_index: return "an index outside of its array";
         case Trap::loop_step: return "a step of a loop below 1";
         case Trap::steps: return "the generator takes too many steps: does a loop not end?";
+        case Trap::rounds: return "the condition of a loop still holds after its last round: write a larger `max`";
+        case Trap::pointers: return "the row pointers of an axis decrease, or lead past its table of columns";
         case Trap::tier: return "a descriptor picks a tier that there is not";
         case Trap::workspace: return "workspace is asked for as it was not reserved, or takes more than 4 GiB";
         case Trap::extent: return "an axis has no single extent here, or ends before its start";
@@ -66,7 +71,7 @@ inline const char* text(Trap trap) {
         case Trap::lengths: return "an axis is given more lengths than the first axis has indices";
         case Trap::tasks: return "too many descriptors: use larger tiles";
         case Trap::unbounded: return "stores to a tensor are not bounded by fields of descriptors, so that it has no size";
-        case Trap::row: return "a row of an axis that its tables do not have, or whose pointers decrease";
+        case Trap::row: return "a row of an axis that its tables do not have";
         case Trap::partition: return "tasks lie past the last range of a static partition, or it has more ranges than there are AICPUs";
         case Trap::expression: return "an expression of the program has no value: it overflows, divides by 0, or reads outside of its table";
         case Trap::table: return "the table of tasks, or the program that makes them, is damaged: emit the package again";
@@ -315,6 +320,18 @@ struct Checked {
     }
 };
 
+// Two operands. In braces the left one is computed first, so that its trap is the one that is kept.
+template <typename T>
+struct Both {
+    T left, right;
+};
+
+// What `made` makes of them.
+template <typename T, typename F>
+auto in_order(Both<T> of, F made) {
+    return made(of.left, of.right);
+}
+
 // The next value of the variable of a loop, or its end.
 template <typename T>
 T advance(T at, T end, T step) {
@@ -473,10 +490,6 @@ public:
         return !failed();
     }
 
-    std::uint32_t alloc_ws(std::uint32_t tiers, std::initializer_list<std::uint32_t> key, std::uint32_t slot_bytes,
-                           std::uint32_t count, std::uint32_t index, Where where = nullptr) {
-        return alloc_ws(tiers, key.begin(), key.size(), slot_bytes, count, index, where);
-    }
     std::uint32_t alloc_ws(std::uint32_t tiers, const std::uint32_t* key, std::size_t length, std::uint32_t slot_bytes,
                            std::uint32_t count, std::uint32_t index, Where where = nullptr) {
         std::vector<std::uint32_t> all{stage_, tiers};

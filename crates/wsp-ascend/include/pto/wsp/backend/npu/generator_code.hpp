@@ -53,7 +53,7 @@ enum class Op : std::uint8_t {
     result,       // (value): ends a function with it
     leave,        // ends a function without one
     no_tier,      // no tier takes a value
-    alloc,        // (key, bytes, count, index) [tiers, words of the key]
+    alloc,        // (count, index, key, bytes) [tiers, words of the key]
     max_blocks,
     axis_extent,  // [axis]
     axis_tile,    // [axis, array of lengths or all ones]
@@ -380,10 +380,11 @@ private:
 
     void alloc() {
         const std::uint32_t tiers = word(), length = word();
-        const auto index = take<std::uint32_t>(), count = take<std::uint32_t>(), bytes = take<std::uint32_t>();
+        const auto bytes = take<std::uint32_t>();
         if (length > stack_.size()) return damaged();
         std::vector<std::uint32_t> key(length);
         for (std::size_t at = length; at-- > 0;) key[at] = take<std::uint32_t>();
+        const auto index = take<std::uint32_t>(), count = take<std::uint32_t>();
         push(s_.alloc_ws(tiers, key.data(), length, bytes, count, index));
     }
 

@@ -16,11 +16,11 @@ inline Trap trap_of(FaultKind kind) {
         case FaultKind::division_by_zero: return Trap::division_by_zero;
         case FaultKind::table_index: return Trap::array_index;
         case FaultKind::step: return Trap::loop_step;
-        case FaultKind::row:
-        case FaultKind::pointers: return Trap::row;
+        case FaultKind::row: return Trap::row;
+        case FaultKind::pointers: return Trap::pointers;
         case FaultKind::iterations:
-        case FaultKind::rounds:
         case FaultKind::steps: return Trap::steps;
+        case FaultKind::rounds: return Trap::rounds;
         case FaultKind::past_partition: return Trap::partition;
         case FaultKind::priority: return Trap::lossy_conversion;
         case FaultKind::expression: return Trap::expression;

@@ -1,0 +1,126 @@
+//! What a package says of a launch that is at fault: the same place as a plain run, in loops and in bytecode.
+
+use super::{built, hosted, linked};
+use crate::command::{Folder, ended, run};
+use std::process::Command;
+
+/// Two operands without a value, in each place where C++ leaves open which is computed first: of operators of generators and of a comparison, of a
+/// call, and of the operators and functions of a kernel. Names are words of C++ that the language does not have.
+const PAIRS: &str = "
+PTO_SHAPE(short, 4, 16)
+PTO_PARAM(uint32_t, which, 0)
+PTO_SPACE(signed) { PTO_AXIS(at, 0, 4) }
+struct char16_t { uint32_t not, i, xor, b; };
+uint32_t noexcept(uint32_t final, uint32_t short_) { return final + short_; }
+PTO_DESCRIPTOR_GEN(signed) {
+    PTO_SCHEDULED_FOR(at) {
+        uint32_t zero = which > 0 ? 0 : 9;
+        uint32_t nullptr = 7;
+        if (which == 1) nullptr = (7 / zero) + (zero - 1);
+        if (which == 2) nullptr = noexcept(8 / zero, zero - 2);
+        if (which == 3) nullptr = (6 / zero > zero - 3) ? 1 : 2;
+        if (which == 4) nullptr = PTO_MIN(5 / zero, zero - 4) * 2;
+        uint32_t by = which > 4 ? 0 : 1;
+        PTO_EMIT_DESCRIPTOR(char16_t{ .not = at, .i = nullptr, .xor = by, .b = which });
+    }
+}
+PTO_KERNEL_IMPL(alignas) {
+    auto desc = PTO_GET_DESCRIPTOR<char16_t>();
+    uint32_t explicit = 1;
+    if (desc.b == 5) explicit = PTO_MAX(desc.i / desc.xor, desc.i % desc.xor);
+    if (desc.b == 6) explicit = (desc.i % desc.xor) / (desc.i / desc.xor);
+    if (desc.b == 7) explicit = (desc.i % desc.xor) - (desc.i / desc.xor);
+    VecTile<float, 1, 16> t;
+    TASSIGN(t, (float)explicit, 1, 16);
+    TSTORE(short, t, {desc.not, 0});
+}
+void thread_local(Tensor<float> short) { PTO_LAUNCH(signed, { .short = short }); }
+";
+
+/// The line and the column that a diagnostic names first.
+fn place(text: &str, file: &str) -> String {
+    let from = text.find(file).map(|at| at + file.len()).unwrap_or_else(|| panic!("{text}"));
+    text[from..].chars().take_while(|c| c.is_ascii_digit() || *c == ':').collect::<String>().trim_end_matches(':').to_owned()
+}
+
+#[test]
+fn of_two_operands_at_fault_the_left_one_is_named() {
+    let folder = Folder::with(&[("pairs.pto", PAIRS)]);
+    let (file, to, outputs) = (folder.at("pairs.pto"), folder.at("bytecode"), folder.at("y.npz"));
+    let ran = |target: &str, which: u32| {
+        hosted(&folder, &["run", &file, "--target", target, "--set", &format!("which={which}")])
+    };
+    for target in ["cpu_sim", "ascend_host"] {
+        let (code, out, err) = ran(target, 0);
+        assert_eq!(code, 0, "{target}: {out}{err}");
+    }
+    let [package] = &built(&folder)[..] else { panic!("{:?}", built(&folder)) };
+    let (code, _, err) = run(&["emit", &file, "--target", "a2", "--expand", "bytecode", "-o", &to]);
+    assert_eq!(code, 0, "{err}");
+    linked(&folder.path("bytecode"), package, &[]);
+    std::fs::create_dir_all(folder.path("inputs")).unwrap();
+    for which in 1..8 {
+        let (code, _, err) = ran("cpu_sim", which);
+        assert_eq!(code, 1, "{err}");
+        let want = place(&err, "pairs.pto:");
+        for package in [package, &folder.path("bytecode")] {
+            let mut command = Command::new(package.join("run"));
+            command.arg("--inputs").arg(folder.path("inputs")).args(["--outputs", &outputs]);
+            command.args(["--set", &format!("which={which}")]);
+            let (code, _, err) = ended(command);
+            assert_eq!(code, 1, "{err}");
+            assert_eq!(place(&err, "pairs.pto:"), want, "{which}: {err}");
+        }
+    }
+}
+
+/// Stores to all rows of a launch but the first ones.
+const PART: &str = "
+PTO_SHAPE(x, rows, 16)
+PTO_SHAPE(y, rows, 16)
+PTO_PARAM(uint32_t, first, 0)
+PTO_SPACE(Rows) { PTO_AXIS(row, 0, rows) }
+struct A { uint32_t row; };
+PTO_DESCRIPTOR_GEN(Rows) {
+    PTO_SCHEDULED_FOR(row) { if (row >= first) { PTO_EMIT_DESCRIPTOR(A{ .row = row }); } }
+}
+PTO_KERNEL_IMPL(copy) {
+    auto desc = PTO_GET_DESCRIPTOR<A>();
+    VecTile<float, 1, 16> t; TLOAD(t, x, {desc.row, 0}); TSTORE(y, t, {desc.row, 0});
+}
+void go(Tensor<float> x, Tensor<float> y) { PTO_LAUNCH(Rows, { .x = x, .y = y }); }
+";
+
+/// The status of a package's own program is that of `wsp run`, on both targets.
+#[test]
+fn outputs_that_tasks_leave_unwritten_end_every_run_with_one_status() {
+    let folder = Folder::with(&[("part.pto", PART)]);
+    let file = folder.at("part.pto");
+    let (inputs, outputs) = (folder.path("inputs"), folder.path("y.npz"));
+    super::save(&inputs, "x", &wsp_plan::Array::of(&[4, 16], &super::numbers(1, 64)).unwrap());
+    let x = format!("x={}", inputs.join("x.npy").display());
+    let part = "32 of 64 elements of `y` never written; the first is y[0, 0]";
+    for (first, code, word) in [("0", 0, ""), ("2", 1, part), ("3", 1, "48 of 64"), ("4", 1, "no task has stored to `y`")] {
+        let set = format!("first={first}");
+        for target in ["cpu_sim", "ascend_host"] {
+            let args = ["run", &file, "--target", target, "--input", &x, "--set", &set];
+            let (ended, out, err) = hosted(&folder, &args);
+            assert!(ended == code && err.contains(word), "{target} {first}: {out}{err}");
+        }
+        let [package] = &built(&folder)[..] else { panic!("{:?}", built(&folder)) };
+        let own = |more: &[&str]| {
+            let _ = std::fs::remove_file(&outputs);
+            let mut command = Command::new(package.join("run"));
+            command.arg("--inputs").arg(&inputs).arg("--outputs").arg(&outputs).args(["--set", &set]).args(more);
+            let ended = ended(command);
+            // What was computed is kept.
+            assert!(outputs.is_file() || ended.0 == 2, "{}", ended.2);
+            ended
+        };
+        let (ended, _, err) = own(&[]);
+        assert!(ended == code && err.contains(word), "{first}: {err}");
+        assert_eq!(own(&["--allow-unwritten", "y"]), (0, String::new(), String::new()));
+        let (ended, _, err) = own(&["--allow-unwritten", "z"]);
+        assert!(ended == 2 && err.contains("the launch writes no array of this name"), "{err}");
+    }
+}
