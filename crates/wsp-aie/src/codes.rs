@@ -133,6 +133,12 @@ A core has 16 KiB of program. Counted are 16 bytes for each operation, and for e
     pub(crate) STALL = 1852, "design that hangs whatever its data",
         "\
 Objects, locks and transfers are followed without their data, where loops are of fixed bounds and no branch has objects. The notes go from what the host waits for to the cause.";
+    pub(crate) CHAIN = 1853, "block of a chain that is more than one descriptor",
+        "\
+A block of `aie.mem`, `aie.memtile_dma` or `aie.shim_dma` becomes one descriptor: it has one `aie.dma_bd`, acquires one lock at most and releases one.";
+    pub(crate) INITIAL = 1854, "initial objects that are not those of the fifo",
+        "\
+A fifo that begins with objects has as many of them as its producer has buffers, each with all elements of the object's type, and begins on a tile with memory.";
     pub(crate) DEADLOCK = 1860, "design that hangs",
         "\
 Nothing can go on, and the host still waits for a transfer. The notes go from what it waits for to the cause: a circle of cores and streams each of which waits for the

@@ -3,7 +3,7 @@
 use super::Findings;
 use crate::codes;
 use crate::design::{Core, Design, Fifo};
-use crate::device::PROGRAM;
+use crate::device::{LOCK_MAX, PROGRAM};
 use crate::mlir::{Module, Op, Type, Value};
 use wsp_ordered::OrderedMap;
 
@@ -62,6 +62,7 @@ fn one(
                 findings.add(codes::OBJECT, op.span, format!("an object of `@{name}` has another type"));
             }
         }
+        "aie.use_lock" => lock(op, findings),
         "func.call" => call(design, op, findings),
         _ => {}
     }
@@ -95,7 +96,13 @@ fn objects(
     findings: &mut Findings,
 ) {
     let name = op.find_name("objFifo_name").unwrap_or("");
-    let produces = op.find_int("port") == Some(0);
+    let port = op.find_int("port").unwrap_or(-1);
+    if !matches!(port, 0 | 1) {
+        let message = format!("port {port} of fifo `@{name}`; 0 produces, and 1 consumes");
+        findings.add(codes::PORT, op.span, message);
+        return;
+    }
+    let produces = port == 0;
     let Some(fifo) = design.fifo(name) else {
         findings.add(codes::SYMBOL, op.span, format!("no fifo `@{name}`"));
         return;
@@ -116,6 +123,11 @@ fn objects(
     };
     let count = op.find_int("size").unwrap_or(0);
     if op.name == "aie.objectfifo.release" {
+        if count < 1 {
+            let message =
+                format!("the core on tile {} gives {count} objects of fifo `@{name}` back", core.tile);
+            findings.add(codes::DEPTH, op.span, message);
+        }
         return;
     }
     if let Some(value) = op.results.first() {
@@ -133,6 +145,18 @@ fn objects(
             span: fifo.span,
             text: format!("a depth of {count} or more is needed here"),
         });
+    }
+}
+
+/// A lock is acquired with a value that it can have, and changed by at most that much.
+pub(super) fn lock(op: &Op, findings: &mut Findings) {
+    let (action, value) = (op.find_int("action").unwrap_or(-1), op.find_int("value").unwrap_or(1));
+    let least = if action == 1 { -LOCK_MAX } else { 0 };
+    if !(0..3).contains(&action) || !(least..=LOCK_MAX).contains(&value) {
+        let message = format!(
+            "a lock is used with action {action} and value {value}; actions are 0 to 2, and values of this one {least} to {LOCK_MAX}"
+        );
+        findings.add(codes::LOCKS, op.span, message);
     }
 }
 

@@ -5,15 +5,16 @@ use super::transfers::{Fields, dims};
 use crate::codes;
 use crate::design::{Design, Fifo, Link, Step, steps};
 use crate::device::TileKind;
-use crate::mlir::Op;
+use crate::mlir::{Attr, Op, text_of};
 
 pub(super) fn check(design: &Design, findings: &mut Findings) {
     for fifo in &design.fifos {
         ends(design, fifo, findings);
         used(design, fifo, findings);
     }
-    for link in &design.links {
+    for (at, link) in design.links.iter().enumerate() {
         check_link(design, link, findings);
+        again(design, &design.links[..at], link, findings);
     }
     replay(design, findings);
 }
@@ -31,7 +32,15 @@ fn ends(design: &Design, fifo: &Fifo, findings: &mut Findings) {
         );
         findings.add(codes::REPEAT, fifo.span, message);
     }
+    initial(fifo, findings);
     for end in std::iter::once(&fifo.producer).chain(&fifo.consumers) {
+        if end.tile.row == 0 && !end.dims.is_empty() {
+            let message = format!(
+                "fifo `@{}` has dimensions on shim tile {}, where transfers of a sequence have their own",
+                fifo.name, end.tile
+            );
+            findings.add(codes::DIMS, fifo.span, message);
+        }
         if let Some(kind) = design.device.kind(end.tile) {
             let fields = Fields { kind, bytes: fifo.object.element_bytes().unwrap_or(1), what: &fifo.name };
             dims(&fields, &end.dims, fifo.span, findings);
@@ -45,6 +54,54 @@ fn ends(design: &Design, fifo: &Fifo, findings: &mut Findings) {
         );
         findings.add(codes::GRANULE, fifo.span, message);
     }
+}
+
+/// Objects that are there from the start: as many as the producer has, each of the object's type.
+fn initial(fifo: &Fifo, findings: &mut Findings) {
+    let Some((_, values)) = fifo.others.iter().find(|(name, _)| name == "initValues") else { return };
+    let (name, depth) = (&fifo.name, fifo.producer_depth() as usize);
+    let mut wrong = |message: String| {
+        findings.add(codes::INITIAL, fifo.span, message);
+    };
+    let Attr::Array(values) = values else {
+        return wrong(format!("initial objects of fifo `@{name}` are a list of `dense<…>`"));
+    };
+    if fifo.producer.tile.row == 0 {
+        return wrong(format!(
+            "fifo `@{name}` has initial objects, and begins on a shim tile without memory"
+        ));
+    }
+    if values.len() != depth {
+        return wrong(format!("fifo `@{name}` has {depth} objects, and {} initial ones", values.len()));
+    }
+    for (at, value) in values.iter().enumerate() {
+        let Attr::Elements(items, ty) = value else {
+            return wrong(format!("initial object {at} of fifo `@{name}` is no `dense<…>`"));
+        };
+        let shape = fifo.object.shaped().map_or(&[][..], |shaped| &shaped.shape);
+        let same =
+            ty.shaped().is_some_and(|shaped| shaped.shape == shape) && ty.scalar() == fifo.object.scalar();
+        if !same || !fills(items, shape) {
+            return wrong(format!(
+                "initial object {at} of fifo `@{name}` does not have the elements of `{}`",
+                text_of(&fifo.object)
+            ));
+        }
+    }
+}
+
+/// Whether values are one for all elements, or nested as the extents are.
+fn fills(items: &Attr, shape: &[Option<u64>]) -> bool {
+    fn nested(items: &Attr, shape: &[Option<u64>]) -> bool {
+        match (items, shape) {
+            (Attr::Array(items), [first, rest @ ..]) => {
+                Some(items.len() as u64) == *first && items.iter().all(|item| nested(item, rest))
+            }
+            (Attr::Array(_), []) => false,
+            (_, left) => left.is_empty(),
+        }
+    }
+    !matches!(items, Attr::Array(_)) || nested(items, shape)
 }
 
 /// Whether the core of a tile does this with a fifo.
@@ -119,6 +176,17 @@ fn used(design: &Design, fifo: &Fifo, findings: &mut Findings) {
     }
 }
 
+/// A fifo ends in one link, and begins in one.
+fn again(design: &Design, before: &[Link], link: &Link, findings: &mut Findings) {
+    let ends = link.ins.iter().filter(|name| before.iter().any(|other| other.ins.contains(name)));
+    let begins = link.outs.iter().filter(|name| before.iter().any(|other| other.outs.contains(name)));
+    for name in ends.chain(begins) {
+        let Some(fifo) = design.fifo(name) else { continue };
+        let found = findings.add(codes::LINK, fifo.span, format!("fifo `@{name}` is in two links"));
+        found.labels.push(wsp_diag::Label { span: link.span, text: "the second stands here".to_owned() });
+    }
+}
+
 fn check_link(design: &Design, link: &Link, findings: &mut Findings) {
     let mut wrong = |message: String| {
         findings.add(codes::LINK, link.span, message);
@@ -137,6 +205,16 @@ fn check_link(design: &Design, link: &Link, findings: &mut Findings) {
         return wrong(format!(
             "the fifos of a link do not end and begin on one tile with memory; the first begins on {tile}"
         ));
+    }
+    if ins.len().max(outs.len()) > 1 && tile.row != 1 {
+        return wrong(format!(
+            "a link joins or distributes on a memory tile, and this one is on tile {tile}"
+        ));
+    }
+    let unused = if ins.len() > 1 { &link.distribute } else { &link.join };
+    if ins.len().max(outs.len()) > 1 && !unused.is_empty() {
+        let (does, of) = if ins.len() > 1 { ("joins", "distributes") } else { ("distributes", "joins") };
+        return wrong(format!("a link that {does} fifos has {} offsets of one that {of} them", unused.len()));
     }
     let (parts, whole, offsets) =
         if ins.len() > 1 { (&ins, outs[0], &link.join) } else { (&outs, ins[0], &link.distribute) };
@@ -200,6 +278,7 @@ fn source<'d>(design: &'d Design, fifo: &'d Fifo) -> Vec<crate::design::Move> {
                 id: None,
                 token: false,
                 span: wsp_diag::Span::default(),
+                descriptor: wsp_diag::Span::default(),
                 ..transfer.clone()
             });
         }

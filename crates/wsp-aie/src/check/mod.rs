@@ -35,10 +35,14 @@
 //! | 1850 | kernels are called as they are declared |
 //! | 1851 | a core's program fits its memory |
 //! | 1852 | the design does not hang, whatever its data |
+//! | 1853 | a block of a chain is one descriptor, with a lock before it and one behind it |
+//! | 1854 | initial objects are those that the producer has |
 //! | 1863 | it does not do so by buffers only that lowering adds |
 //! | 1868 | transfers write all of an array, or the rest is told |
 
 mod balance;
+mod buffers;
+mod chains;
 mod cores;
 mod fifos;
 mod moved;
@@ -72,7 +76,9 @@ pub fn check(design: &Design) -> Vec<Diagnostic> {
     fifos::check(design, &mut findings);
     cores::check(design, &mut findings);
     streams::check(design, &mut findings);
+    chains::check(design, &mut findings);
     transfers::check(design, &mut findings);
+    buffers::check(design, &mut findings);
     tiles::room(design, &mut findings);
     // What is needed follows from fifos that fit.
     if findings.0.is_empty() {

@@ -3,7 +3,7 @@
 use super::Findings;
 use crate::codes;
 use crate::design::{Design, Fifo};
-use crate::device::{Bundle, Direction, LOCK_MAX, STACK, Tile, TileKind};
+use crate::device::{Bundle, Direction, STACK, Tile, TileKind};
 use crate::run::{Allocation, Net, depth};
 use wsp_diag::Span;
 
@@ -79,7 +79,7 @@ fn kinds(design: &Design, findings: &mut Findings) {
             wrong(
                 &format!("objects of fifo `@{}`, which its two cores do not both reach,", fifo.name),
                 home,
-                fifo.span,
+                if fifo.home_span == Span::default() { fifo.span } else { fifo.home_span },
             );
         }
     }
@@ -177,32 +177,8 @@ fn memory(design: &Design, net: &Net, findings: &mut Findings) {
                 kind.name(),
                 model.locks
             );
-            findings.add(codes::LOCKS, span_of(design, tile), message);
-        }
-    }
-    for buffer in &design.buffers {
-        let model = design.device.kind(buffer.tile).map(TileKind::model);
-        let end = buffer.address.unwrap_or(0) + design.module.ty(buffer.value).bytes().unwrap_or(0);
-        if let Some(model) =
-            model.filter(|model| model.memory > 0 && buffer.address.is_some() && end > model.memory)
-        {
-            let message = format!("a buffer ends at byte {end} of a memory of {}", model.memory);
-            findings.add(codes::MEMORY, buffer.span, message);
-        }
-    }
-    for lock in &design.locks {
-        let most = design.device.kind(lock.tile).map_or(0, |kind| kind.model().locks);
-        if lock.id.is_some_and(|id| !(0..i64::from(most)).contains(&id)) {
-            let message =
-                format!("lock {} is on a tile with locks 0 to {}", lock.id.unwrap_or(0), i64::from(most) - 1);
-            findings.add(codes::LOCKS, lock.span, message);
-        }
-        if !(0..=LOCK_MAX).contains(&lock.init) {
-            findings.add(
-                codes::LOCKS,
-                lock.span,
-                format!("a lock begins at {}, and locks have values from 0 to {LOCK_MAX}", lock.init),
-            );
+            let beyond = design.locks.iter().filter(|lock| lock.tile == tile).nth(model.locks as usize);
+            findings.add(codes::LOCKS, beyond.map_or(span_of(design, tile), |lock| lock.span), message);
         }
     }
 }

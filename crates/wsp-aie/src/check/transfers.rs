@@ -2,9 +2,9 @@
 
 use super::Findings;
 use crate::codes;
-use crate::design::{Design, Fifo, Length, Move, Parameter, Sequence, Step, TileDma, steps};
-use crate::device::{Direction, ITERATIONS, TileKind};
-use crate::mlir::{Attr, Dim, Op, Value};
+use crate::design::{Design, Fifo, Length, Move, Parameter, Sequence, Step, steps};
+use crate::device::{Direction, ITERATION_STRIDE_BITS, ITERATIONS, TileKind};
+use crate::mlir::{Dim, Value};
 use wsp_diag::Span;
 
 pub(super) fn check(design: &Design, findings: &mut Findings) {
@@ -17,12 +17,9 @@ pub(super) fn check(design: &Design, findings: &mut Findings) {
     for given in &design.allocations {
         channel(TileKind::Shim, given.channel, given.span, findings);
     }
-    for dma in &design.dmas {
-        own(design, dma, findings);
-    }
 }
 
-fn channel(kind: TileKind, channel: i64, span: Span, findings: &mut Findings) {
+pub(super) fn channel(kind: TileKind, channel: i64, span: Span, findings: &mut Findings) {
     let most = i64::from(kind.model().channels);
     if !(0..most).contains(&channel) {
         findings.add(
@@ -55,8 +52,7 @@ pub(super) fn dims(fields: &Fields<'_>, dims: &[Dim], span: Span, findings: &mut
         );
         findings.add(codes::DIMS, span, message);
     }
-    let linear =
-        dims.last().is_none_or(|last| last.stride == 1) && dims.iter().rev().skip(1).all(|dim| dim.size == 1);
+    let linear = is_linear(dims);
     for (i, dim) in dims.iter().rev().enumerate() {
         // That of the outermost follows from the length.
         let counted = i + 1 < dims.len() && !linear;
@@ -78,6 +74,10 @@ pub(super) fn dims(fields: &Fields<'_>, dims: &[Dim], span: Span, findings: &mut
             );
             findings.add(codes::STRIDE, span, message);
         }
+        if i == 0 && dim.size > 1 && dim.stride == 0 {
+            let message = format!("the innermost dimension of a transfer of `@{what}` has a stride of 0");
+            findings.add(codes::STRIDE, span, message);
+        }
         let whole = if i == 0 {
             dim.size.saturating_mul(bytes).is_multiple_of(4) && (bytes >= 4 || dim.stride == 1)
         } else {
@@ -92,11 +92,29 @@ pub(super) fn dims(fields: &Fields<'_>, dims: &[Dim], span: Span, findings: &mut
     }
 }
 
+/// Whether all elements lie one after the other: such a transfer needs no sizes but its length.
+fn is_linear(dims: &[Dim]) -> bool {
+    let mut next = Some(1u64);
+    dims.iter().rev().filter(|dim| dim.size != 1).all(|dim| {
+        let follows = next == Some(dim.stride);
+        next = next.and_then(|next| next.checked_mul(dim.size));
+        follows
+    })
+}
+
+/// A descriptor begins at a whole word of its memory, which begins at one.
+pub(super) fn begins(what: &str, byte: u64, span: Span, findings: &mut Findings) {
+    if !byte.is_multiple_of(4) {
+        let message = format!("a transfer of `@{what}` begins at byte {byte}, and words have 4");
+        findings.add(codes::GRANULE, span, message);
+    }
+}
+
 /// What a sequence has started and not waited for.
 #[derive(Default)]
 struct Open {
-    /// Descriptors, by their tile and number.
-    used: Vec<(String, i64)>,
+    /// Descriptors: their tile, their number where it is fixed, and the task that has it.
+    used: Vec<(String, Option<i64>, Option<Value>)>,
     /// Transfers that tell their end, by what they are of.
     told: Vec<String>,
     /// Tasks, and whether they tell their end.
@@ -134,7 +152,8 @@ fn take(of: (&Design, &Sequence), steps: &[Step], open: &mut Open, findings: &mu
                 open.used.clear();
             }
             Step::Parameter(word) => check_word(design, word, findings),
-            Step::Start(..) | Step::Free(..) | Step::Compute(_) => {}
+            Step::Free(task, _) => open.used.retain(|(.., of)| *of != Some(*task)),
+            Step::Start(..) | Step::Compute(_) => {}
             Step::Loop(repeated) => {
                 let is_array = |bound: &&Length| matches!(bound, Length::Of(value) if design.module.ty(*value).shaped().is_some());
                 if repeated.bounds.iter().any(|bound| is_array(&bound)) {
@@ -182,14 +201,23 @@ impl Open {
         if let Some(task) = transfer.task {
             self.tasks.push((task, transfer.token));
         }
-        if let Some(id) = transfer.id {
-            let tile = place(design, &name);
-            if self.used.iter().any(|(at, have)| *at == tile && *have == id) {
-                let message =
-                    format!("descriptor {id} of {tile} is used again, and no wait tells that it is free");
-                findings.add(codes::REUSE, transfer.span, message);
-            }
-            self.used.push((tile, id));
+        let tile = place(design, transfer, &name);
+        let is_used = |id: i64| self.used.iter().any(|(at, have, _)| *at == tile && *have == Some(id));
+        if let Some(id) = transfer.id.filter(|id| is_used(*id)) {
+            let message =
+                format!("descriptor {id} of {tile} is used again, and no wait tells that it is free");
+            findings.add(codes::REUSE, transfer.span, message);
+        }
+        let most = TileKind::Shim.model().descriptors as usize;
+        let taken = self.used.iter().filter(|(at, ..)| *at == tile).count();
+        if transfer.id.is_none() && taken >= most {
+            let message = format!(
+                "{tile} has {most} descriptors, and all are used where no wait tells that one is free"
+            );
+            findings.add(codes::DESCRIPTORS, transfer.span, message);
+        }
+        if transfer.id.is_some() || transfer.task.is_some() {
+            self.used.push((tile, transfer.id, transfer.task));
         }
         let tells = transfer.token || is_into_host(design, &name);
         if tells && transfer.task.is_none() {
@@ -221,7 +249,12 @@ fn is_into_host(design: &Design, name: &str) -> bool {
 }
 
 /// Where a fifo or channel meets the host, as a message has it.
-fn place(design: &Design, name: &str) -> String {
+fn place(design: &Design, transfer: &Move, name: &str) -> String {
+    if let Some((value, ..)) = transfer.channel {
+        let used = design.tiles.iter().find(|used| used.value == value);
+        let kind = used.and_then(|used| design.device.kind(used.tile)).map_or("tile", TileKind::name);
+        return used.map_or(String::new(), |used| format!("{kind} {}", used.tile));
+    }
     let fifo = design.fifo(name).and_then(|fifo| {
         let ends = std::iter::once(&fifo.producer).chain(&fifo.consumers);
         ends.map(|end| end.tile).find(|tile| tile.row == 0)
@@ -283,9 +316,28 @@ fn check_move(
     Some(name)
 }
 
+/// The outermost of four dimensions repeats the descriptor.
+fn repeats(transfer: &Move, name: &str, outer: Dim, bytes: u64, findings: &mut Findings) {
+    let words = outer.stride.saturating_mul(bytes).div_ceil(4);
+    if outer.size > 1 && words > 1 << ITERATION_STRIDE_BITS {
+        let message = format!(
+            "a transfer of `@{name}` is repeated in strides of {words} words, and a descriptor holds {}",
+            1 << ITERATION_STRIDE_BITS
+        );
+        findings.add(codes::STRIDE, transfer.descriptor, message);
+    }
+    if outer.size > ITERATIONS && transfer.task.is_none() {
+        let message = format!(
+            "a transfer of `@{name}` is repeated {} times, and a descriptor is at most {ITERATIONS} times",
+            outer.size
+        );
+        findings.add(codes::ITERATION, transfer.descriptor, message);
+    }
+}
+
 /// What is known of a transfer's numbers before a launch.
 fn fixed(design: &Design, transfer: &Move, name: &str, findings: &mut Findings) {
-    let span = transfer.span;
+    let span = transfer.descriptor;
     let ty = design.module.ty(transfer.array);
     let (Some(bytes), Some(elements)) = (ty.element_bytes(), ty.elements()) else { return };
     let number = |length: &Length| match length {
@@ -312,12 +364,8 @@ fn fixed(design: &Design, transfer: &Move, name: &str, findings: &mut Findings) 
         .map(|(size, stride)| Dim { size: of(*size), stride: of(*stride) })
         .collect();
     let inner = if all.len() == 4 { &all[1..] } else { &all[..] };
-    if all.len() == 4 && all[0].size > ITERATIONS && transfer.task.is_none() {
-        let message = format!(
-            "a transfer of `@{name}` is repeated {} times, and a descriptor is at most {ITERATIONS} times",
-            all[0].size
-        );
-        findings.add(codes::ITERATION, span, message);
+    if let [outer, _, _, _] = all.as_slice() {
+        repeats(transfer, name, *outer, bytes, findings);
     }
     dims(&Fields { kind: TileKind::Shim, bytes, what: name }, inner, span, findings);
     let total = all.iter().fold(bytes, |product, dim| product.saturating_mul(dim.size));
@@ -329,6 +377,17 @@ fn fixed(design: &Design, transfer: &Move, name: &str, findings: &mut Findings) 
         );
     }
     let offset = number(&transfer.offset).unwrap_or(0);
+    if let Ok(offset) = u64::try_from(offset) {
+        begins(name, offset.saturating_mul(bytes), span, findings);
+    }
+    let told = transfer
+        .len
+        .filter(|len| u64::try_from(*len).ok().and_then(|len| len.checked_mul(bytes)) != Some(total));
+    if let Some(len) = told {
+        let message =
+            format!("a transfer of `@{name}` is of {len} elements, and its sizes are of {}", total / bytes);
+        findings.add(codes::TRANSFER, span, message);
+    }
     let reach =
         all.iter().fold(0u64, |sum, dim| sum.saturating_add((dim.size - 1).saturating_mul(dim.stride)));
     let last = u64::try_from(offset).ok().and_then(|offset| offset.checked_add(reach));
@@ -345,62 +404,5 @@ fn fixed(design: &Design, transfer: &Move, name: &str, findings: &mut Findings) 
             }
         };
         findings.add(codes::TRANSFER, span, message);
-    }
-}
-
-/// Chains of descriptors of a tile's own.
-fn own(design: &Design, dma: &TileDma, findings: &mut Findings) {
-    let Some(kind) = design.device.kind(dma.tile) else { return };
-    let model = kind.model();
-    let mut count = 0;
-    let mut see = |op: &Op| match op.name.as_str() {
-        "aie.dma_start" => channel(kind, op.find_int("channel_index").unwrap_or(0), op.span, findings),
-        "aie.dma_bd" => {
-            count += 1;
-            if op.find_int("bd_id").is_some_and(|id| !(0..i64::from(model.descriptors)).contains(&id)) {
-                let message = format!(
-                    "descriptor {} of a {}, which has descriptors 0 to {}",
-                    op.find_int("bd_id").unwrap_or(0),
-                    kind.name(),
-                    model.descriptors - 1
-                );
-                findings.add(codes::DESCRIPTORS, op.span, message);
-            }
-            let Some(buffer) = op.operands.first().and_then(|value| design.buffer(*value)) else { return };
-            let ty = design.module.ty(buffer.value);
-            let name = buffer.name.as_deref().unwrap_or("a buffer");
-            let bytes = ty.element_bytes().unwrap_or(1);
-            if let Some(Attr::Dims(all)) = op.find("dimensions") {
-                dims(&Fields { kind, bytes, what: name }, all, op.span, findings);
-            }
-            let (offset, len) = (op.find_int("offset").unwrap_or(0), op.find_int("len"));
-            let elements = ty.elements().unwrap_or(0) as i64;
-            if offset < 0
-                || len.is_some_and(|len| len < 1)
-                || offset.saturating_add(len.unwrap_or(1)) > elements
-            {
-                let message = format!(
-                    "a descriptor has elements {offset} to {} of a buffer of {elements}",
-                    offset.saturating_add(len.unwrap_or(1))
-                );
-                findings.add(codes::TRANSFER, op.span, message);
-            }
-            if buffer.tile != dma.tile && kind != TileKind::Memory {
-                findings.add(
-                    codes::REACH,
-                    op.span,
-                    format!("the channels of tile {} do not reach memory of tile {}", dma.tile, buffer.tile),
-                );
-            }
-        }
-        _ => {}
-    };
-    dma.body.blocks.iter().flat_map(|block| &block.ops).for_each(|op| op.walk(&mut see));
-    if count > model.descriptors {
-        findings.add(
-            codes::DESCRIPTORS,
-            dma.span,
-            format!("{count} descriptors on a {}, which has {}", kind.name(), model.descriptors),
-        );
     }
 }

@@ -3,6 +3,8 @@
 //! Lowering builds a [`Design`], [`Design::module`] writes it as operations for the printer, and [`Design::read`] takes the operations of a parsed file back.
 //! Checker and interpreter see designs only.
 
+mod ends;
+mod lists;
 mod read;
 mod step;
 mod write;
@@ -141,6 +143,8 @@ pub struct Fifo {
     pub repeat: Option<u32>,
     /// Where neighbours keep the objects, if that is said.
     pub home: Option<Tile>,
+    /// Where that is written.
+    pub home_span: Span,
     /// Attributes that are kept and not interpreted: a run refuses them by name.
     pub others: Vec<(String, Attr)>,
     /// Where it is written.
@@ -338,6 +342,7 @@ impl Fifo {
             via_dma: false,
             repeat: None,
             home: None,
+            home_span: Span::default(),
             others: Vec::new(),
             span: Span::default(),
         }

@@ -1,17 +1,17 @@
 //! The operations of a parsed file as designs.
 
 use super::{
-    Allocation, Buffer, Cascade, Core, Design, End, Fifo, Flow, Kernel, Link, Lock, PacketFlow, Port,
-    Sequence, TileDma, TileUse, integers,
+    Allocation, Buffer, Cascade, Core, Design, Flow, Kernel, Lock, PacketFlow, Port, Sequence, TileDma,
+    TileUse, integers,
 };
 use crate::codes;
-use crate::device::{Bundle, Device, Direction, Tile};
-use crate::mlir::{Attr, Dim, LENGTH_RANGE, Module, Op, Type, Value};
+use crate::device::{Bundle, Device, Direction, Tile, TileKind};
+use crate::mlir::{Attr, LENGTH_RANGE, Module, Op, Type, Value};
 use wsp_diag::{Code, Diagnostic};
 use wsp_ordered::OrderedMap;
 
 /// What is read, or why it cannot be.
-type Read<T> = Result<T, Box<Diagnostic>>;
+pub(super) type Read<T> = Result<T, Box<Diagnostic>>;
 
 impl Design {
     /// The designs of a file, one for each device.
@@ -36,7 +36,7 @@ impl Design {
     }
 }
 
-fn fault<T>(op: &Op, code: Code, message: String) -> Read<T> {
+pub(super) fn fault<T>(op: &Op, code: Code, message: String) -> Read<T> {
     Err(Box::new(Diagnostic::error(code, message).at(op.span, "")))
 }
 
@@ -47,8 +47,8 @@ fn misplaced(op: &Op, place: &str) -> Box<Diagnostic> {
 }
 
 /// What is known of a device so far.
-struct Reading {
-    design: Design,
+pub(super) struct Reading {
+    pub(super) design: Design,
     tiles: OrderedMap<Value, Tile>,
 }
 
@@ -80,7 +80,7 @@ fn int(op: &Op, name: &str) -> Read<i64> {
 }
 
 /// An integer that may be missing, and is not below 0.
-fn count<T: TryFrom<i64>>(op: &Op, name: &str) -> Read<Option<T>> {
+pub(super) fn count<T: TryFrom<i64>>(op: &Op, name: &str) -> Read<Option<T>> {
     match op.find(name) {
         None => Ok(None),
         Some(Attr::Int(value, _)) if T::try_from(*value).is_ok() => Ok(T::try_from(*value).ok()),
@@ -89,7 +89,7 @@ fn count<T: TryFrom<i64>>(op: &Op, name: &str) -> Read<Option<T>> {
 }
 
 /// A name that has to be there.
-fn name(op: &Op, attr: &str) -> Read<String> {
+pub(super) fn name(op: &Op, attr: &str) -> Read<String> {
     match op.find_name(attr) {
         Some(name) => Ok(name.to_owned()),
         None => fault(op, codes::ATTRIBUTE, format!("`{}` has no name `{attr}`", op.name)),
@@ -101,7 +101,7 @@ fn some_name(op: &Op, attr: &str) -> Option<String> {
 }
 
 /// Refuses attributes that would be lost.
-fn only(op: &Op, known: &[&str]) -> Read<()> {
+pub(super) fn only(op: &Op, known: &[&str]) -> Read<()> {
     match op.attrs.iter().find(|(name, _)| !known.contains(&name.as_str())) {
         Some((name, _)) => {
             fault(op, codes::ATTRIBUTE, format!("`{name}` of `{}` is not known here", op.name))
@@ -142,7 +142,7 @@ pub(super) fn bundle_number(bundle: Bundle) -> i64 {
 }
 
 impl Reading {
-    fn tile(&self, op: &Op, at: usize) -> Read<Tile> {
+    pub(super) fn tile(&self, op: &Op, at: usize) -> Read<Tile> {
         match op.operands.get(at).and_then(|value| self.tiles.get(value)) {
             Some(tile) => Ok(*tile),
             None => fault(op, codes::ARITY, format!("operand {at} of `{}` is no tile", op.name)),
@@ -176,13 +176,7 @@ impl Reading {
             "func.func" => self.kernel(op)?,
             "aie.buffer" | "aie.lock" => self.memory(op)?,
             "aie.objectfifo" => self.fifo(op)?,
-            "aie.objectfifo.allocate" => {
-                let (name, tile) = (name(op, "objFifo_name")?, self.tile(op, 0)?);
-                match self.design.fifos.iter_mut().find(|fifo| fifo.name == name) {
-                    Some(fifo) => fifo.home = Some(tile),
-                    None => return fault(op, codes::SYMBOL, format!("no fifo `@{name}` stands before")),
-                }
-            }
+            "aie.objectfifo.allocate" => self.allocate(op)?,
             "aie.objectfifo.link" => self.link(op)?,
             "aie.flow" => {
                 only(op, &["source_bundle", "source_channel", "dest_bundle", "dest_channel"])?;
@@ -217,7 +211,21 @@ impl Reading {
             "aie.mem" | "aie.memtile_dma" | "aie.shim_dma" => {
                 only(op, &[])?;
                 let (value, tile) = (self.made(op)?, self.tile(op, 0)?);
-                let body = op.regions.first().cloned().unwrap_or_default();
+                let kind = match op.name.as_str() {
+                    "aie.mem" => TileKind::Compute,
+                    "aie.memtile_dma" => TileKind::Memory,
+                    _ => TileKind::Shim,
+                };
+                if let Some(other) = self.design.device.kind(tile).filter(|other| *other != kind) {
+                    let message = format!(
+                        "`{}` is for channels of a {}, and tile {tile} is a {}",
+                        op.name,
+                        kind.name(),
+                        other.name()
+                    );
+                    return fault(op, codes::KIND, message);
+                }
+                let body = self.chains(op.regions.first().cloned().unwrap_or_default())?;
                 self.design.dmas.push(TileDma { value, tile, body, span });
             }
             "aie.runtime_sequence" => {
@@ -297,7 +305,7 @@ impl Reading {
         Ok(())
     }
 
-    fn memory(&mut self, op: &Op) -> Read<()> {
+    pub(super) fn memory(&mut self, op: &Op) -> Read<()> {
         let (value, tile, span) = (self.made(op)?, self.tile(op, 0)?, op.span);
         let name = some_name(op, "sym_name");
         if op.name == "aie.buffer" {
@@ -312,87 +320,6 @@ impl Reading {
             let (id, init) = (op.find_int("lockID"), op.find_int("init").unwrap_or(0));
             self.design.locks.push(Lock { value, tile, id, init, name, span });
         }
-        Ok(())
-    }
-
-    fn fifo(&mut self, op: &Op) -> Read<()> {
-        let known = [
-            "sym_name",
-            "elemNumber",
-            "elemType",
-            "dimensionsToStream",
-            "dimensionsFromStreamPerConsumer",
-            "via_DMA",
-            "repeat_count",
-        ];
-        let Some(Attr::Type(Type::Fifo(object))) = op.find("elemType") else {
-            return fault(op, codes::ATTRIBUTE, "a fifo has a type `!aie.objectfifo<memref<…>>`".to_owned());
-        };
-        if object.bytes().is_none() || !matches!(**object, Type::MemRef(_)) {
-            return fault(
-                op,
-                codes::TYPE,
-                "the objects of a fifo are memory of a fixed number of bytes".to_owned(),
-            );
-        }
-        let to = match op.find("dimensionsToStream") {
-            Some(Attr::Dims(dims)) => dims.clone(),
-            _ => Vec::new(),
-        };
-        let from: Vec<Vec<Dim>> = match op.find("dimensionsFromStreamPerConsumer") {
-            Some(Attr::DimsPer(per)) => per.clone(),
-            _ => Vec::new(),
-        };
-        let mut consumers = Vec::new();
-        for at in 1..op.operands.len() {
-            consumers
-                .push(End { tile: self.tile(op, at)?, dims: from.get(at - 1).cloned().unwrap_or_default() });
-        }
-        if consumers.is_empty() {
-            return fault(op, codes::ARITY, "a fifo has a consumer".to_owned());
-        }
-        self.design.fifos.push(Fifo {
-            name: name(op, "sym_name")?,
-            producer: End { tile: self.tile(op, 0)?, dims: to },
-            depths: depths(op, consumers.len())?,
-            consumers,
-            object: (**object).clone(),
-            via_dma: op.is("via_DMA"),
-            repeat: count(op, "repeat_count")?,
-            home: None,
-            others: op.attrs.iter().filter(|(name, _)| !known.contains(&name.as_str())).cloned().collect(),
-            span: op.span,
-        });
-        Ok(())
-    }
-
-    fn link(&mut self, op: &Op) -> Read<()> {
-        only(op, &["fifoIns", "fifoOuts", "src_offsets", "dst_offsets"])?;
-        let array = |attr: &str| match op.find(attr) {
-            Some(Attr::Array(items)) => items.as_slice(),
-            _ => &[],
-        };
-        let names = |attr: &str| -> Vec<String> {
-            let name = |item: &Attr| match item {
-                Attr::Symbol(name) => Some(name.clone()),
-                _ => None,
-            };
-            array(attr).iter().filter_map(name).collect()
-        };
-        let ints = |attr: &str| -> Vec<i64> {
-            let int = |item: &Attr| match item {
-                Attr::Int(value, _) => Some(*value),
-                _ => None,
-            };
-            array(attr).iter().filter_map(int).collect()
-        };
-        self.design.links.push(Link {
-            ins: names("fifoIns"),
-            outs: names("fifoOuts"),
-            join: ints("src_offsets"),
-            distribute: ints("dst_offsets"),
-            span: op.span,
-        });
         Ok(())
     }
 
@@ -413,26 +340,5 @@ impl Reading {
         };
         self.design.packets.push(PacketFlow { id: int(op, "ID")?, from, to, keep_header, span: op.span });
         Ok(())
-    }
-}
-
-/// The depths of a fifo.
-fn depths(op: &Op, consumers: usize) -> Read<Vec<u32>> {
-    let depth = |attr: &Attr| match attr {
-        Attr::Int(value, _) => u32::try_from(*value).ok(),
-        _ => None,
-    };
-    let found: Option<Vec<u32>> = match op.find("elemNumber") {
-        Some(Attr::Array(all)) if all.len() == consumers + 1 => all.iter().map(depth).collect(),
-        Some(one @ Attr::Int(..)) => depth(one).map(|depth| vec![depth]),
-        _ => None,
-    };
-    match found {
-        Some(depths) => Ok(depths),
-        None => fault(
-            op,
-            codes::ATTRIBUTE,
-            format!("a fifo with {consumers} consumers has one depth, or {}", consumers + 1),
-        ),
     }
 }

@@ -3,7 +3,7 @@
 use super::read::direction;
 use super::{Design, Fifo, Sequence};
 use crate::codes;
-use crate::device::Direction;
+use crate::device::{Direction, PACKETS};
 use crate::mlir::{Attr, Op, Value};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ordered::OrderedMap;
@@ -42,8 +42,12 @@ pub struct Move {
     pub task: Option<Value>,
     /// The number of the packets that it makes, where it makes packets.
     pub packet: Option<i64>,
+    /// The elements that its descriptor tells beside sizes.
+    pub len: Option<i64>,
     /// Where it is written.
     pub span: Span,
+    /// Where its descriptor is written.
+    pub descriptor: Span,
 }
 
 /// A number that a core of a design reads: a word of a buffer of its tile.
@@ -276,24 +280,37 @@ fn memcpy(op: &Op, array: Value, known: &Known) -> Result<Move, Diagnostic> {
         token: op.is("issue_token"),
         task: None,
         packet,
+        len: None,
         span: op.span,
+        descriptor: op.span,
     })
 }
 
 /// The number of the packets of a transfer or a descriptor; none where it makes none.
 pub(crate) fn packet(op: &Op) -> Result<Option<i64>, Diagnostic> {
     let Some(attr) = op.find("packet") else { return Ok(None) };
-    let number = match attr {
-        Attr::Raw(text) => text.split_once("pkt_id").map(|(_, rest)| rest.trim_start_matches([' ', '='])),
-        _ => None,
+    let field = |name: &str| -> Option<i64> {
+        let Attr::Raw(text) = attr else { return None };
+        let (_, rest) = text.split_once(name)?;
+        rest.trim_start_matches([' ', '=']).split([',', '>', ' ']).next()?.parse().ok()
     };
-    let number =
-        number.and_then(|rest| rest.split([',', '>', ' ']).next()).and_then(|word| word.parse().ok());
-    match number {
-        Some(number) => Ok(Some(number)),
-        None => fault(op, "has a `packet` without `pkt_id`"),
+    let Some(number) = field("pkt_id") else { return fault(op, "has a `packet` without `pkt_id`") };
+    for (what, value, most) in [("number", number, PACKETS), ("type", field("pkt_type").unwrap_or(0), TYPES)]
+    {
+        if !(0..most).contains(&value) {
+            let message = format!(
+                "`{}` makes packets of {what} {value}, and {what}s are from 0 to {}",
+                op.name,
+                most - 1
+            );
+            return Err(Diagnostic::error(codes::PACKET, message).at(op.span, ""));
+        }
     }
+    Ok(Some(number))
 }
+
+/// Types that a packet's header holds.
+const TYPES: i64 = 8;
 
 /// A task of one descriptor.
 fn task_of(op: &Op) -> Result<Move, Diagnostic> {
@@ -337,6 +354,8 @@ fn task_of(op: &Op) -> Result<Move, Diagnostic> {
         token: op.is("issue_token"),
         task: Some(task),
         packet: packet(descriptor)?,
+        len: descriptor.find_int("len"),
         span: op.span,
+        descriptor: descriptor.span,
     })
 }

@@ -87,7 +87,8 @@ impl Design {
             ops.push(spanned(self.fifo_op(fifo), fifo.span));
             if let Some(home) = fifo.home {
                 let op = Op::new("aie.objectfifo.allocate").with([self.at(home)]);
-                ops.push(op.attr("objFifo_name", Attr::Symbol(fifo.name.clone())));
+                let op = op.attr("objFifo_name", Attr::Symbol(fifo.name.clone()));
+                ops.push(spanned(op, fifo.home_span));
             }
         }
         for link in &self.links {

@@ -316,6 +316,7 @@ pub(super) fn made(reader: &Reader<'_>, op: &Op, row: &table::Row, told: Option<
         Made::Nothing => return Ok(Vec::new()),
         Made::Told => told,
         Made::Index => Some(Type::Index),
+        Made::Flag => Some(Type::Int(1)),
         Made::Like(i) => operand(i).cloned(),
         Made::Element(i) => operand(i).map(|ty| ty.scalar().clone()),
         Made::Truth => operand(0).map(|ty| match ty {

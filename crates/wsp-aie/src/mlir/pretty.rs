@@ -60,6 +60,10 @@ fn word(reader: &mut Reader<'_>, op: &mut Op, word: &str, told: &mut Option<Type
             }
         }
         "<>" => op.regions.push(reader.region(Vec::new())?),
+        "[<>]" => {
+            reader.take(Tok::LBracket)?;
+            op.regions = reader.list(Tok::RBracket, &mut |reader| reader.region(Vec::new()))?;
+        }
         "^" => op.successors.push(reader.successor()?),
         "r" => *told = Some(reader.ty()?),
         "tt" => {
@@ -126,10 +130,11 @@ fn attribute(reader: &mut Reader<'_>, op: &mut Op, word: &str) -> Read<()> {
     Ok(())
 }
 
-/// A word of an enumeration.
+/// A word of an enumeration, which may stand between quotes.
 pub(super) fn keyword(reader: &mut Reader<'_>, set: &str) -> Read<i64> {
     let at = reader.cursor.span();
-    let word = reader.cursor.word().unwrap_or("");
+    let quoted = reader.cursor.text_of(reader.cursor.token()).trim_matches('"');
+    let word = if reader.at(Tok::Str) { quoted } else { reader.cursor.word().unwrap_or("") };
     match table::set(set).iter().find(|(name, _)| *name == word) {
         Some((_, value)) => {
             reader.cursor.bump();

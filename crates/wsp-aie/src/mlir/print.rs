@@ -208,6 +208,14 @@ impl Printer<'_> {
                     let _ = write!(self.out, "^bb{}", op.successors.first().copied().unwrap_or(0));
                 }
                 "<>" => self.region(op.regions.first().unwrap_or(&Region::default()), false, None),
+                "[<>]" => {
+                    self.out.push('[');
+                    for (i, region) in op.regions.iter().enumerate() {
+                        self.out.push_str(if i > 0 { ", " } else { "" });
+                        self.region(region, false, None);
+                    }
+                    self.out.push(']');
+                }
                 "{}" => self.other_attrs(op, &named),
                 "v0" => {
                     self.type_at(&op.operands, 0);

@@ -12,6 +12,7 @@
 //! | `!name`, `?!name` | an attribute that is the name of the operation's own symbol; with `?` it may be missing |
 //! | `&set:name` | an attribute that is a word of an enumeration |
 //! | `<>`  | a region |
+//! | `[<>]` | regions between brackets, with commas |
 //! | `^` | a block to go on to |
 //! | `{}` | the attributes that the form does not name, where there are any |
 //! | `t0`, `t1` | the type of an operand |
@@ -39,6 +40,8 @@ pub(crate) enum Made {
     Told,
     /// `index`
     Index,
+    /// `i1`
+    Flag,
     /// That of the operand.
     Like(usize),
     /// `i1`, or a vector of them of the shape of the first operand.
@@ -124,6 +127,7 @@ pub(crate) const ROWS: &[Row] = &[
     row("aie.cascade_flow", "( % , % )", Made::Nothing),
     row("aie.core", "( % ) <> {}", Made::Index),
     region("aie.device", "( &device:device ) ?!sym_name <> {}", Made::Nothing, "aie.end"),
+    region("aie.dma", "( &direction:channel_dir , $channel_index ) {} [<>]", Made::Flag, "aie.end"),
     own("aie.dma_bd", Own::Descriptor, Made::Nothing, None),
     own("aie.dma_start", Own::Start, Made::Told, None),
     row("aie.end", "", Made::Nothing),
