@@ -1,4 +1,4 @@
-//! The tools of MLIR and LLVM, unpacked from Debian's packages below `target/tools` without root, and the tests that compile bodies of cores with them.
+//! The tools of MLIR and LLVM, unpacked from Debian's packages below `target/tools` without root, and the tests that compile bodies of cores and sequences with them.
 
 use crate::cross::works;
 use crate::deep::Outcome;
@@ -18,7 +18,7 @@ const SOURCE: &str = "deb http://deb.debian.org/debian trixie main\n";
 /// What is to be had by it.
 const SIZE: &str = "120 MB to load, 590 MB unpacked";
 
-/// Kernels of the large run.
+/// Kernels of the large run, which has all designs of the examples too.
 const KERNELS: &str = "200";
 
 /// The folder of the tools.

@@ -6,7 +6,7 @@ use super::lines::{Item, makes};
 use super::program::{Bodies, Program, Step, numbers, sequence};
 use super::range::{Fitted, Kind, Listing, Sum, items};
 use super::trace::Trace;
-use super::{Draft, Launch, Part, host, order, refused};
+use super::{Draft, Launch, Part, host, order};
 use crate::device::Device;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -63,7 +63,7 @@ impl Draft<'_> {
         let lengths: Vec<i64> = all.filter(|of| !listing.lengths.contains(of)).collect();
         let most = thread::available_parallelism().map_or(1, NonZero::get);
         let threads = most.min(lengths.len().div_ceil(AT_ONCE));
-        let (next, end) = (AtomicUsize::new(0), AtomicUsize::new(lengths.len()));
+        let (next, end) = (AtomicUsize::new(0), AtomicUsize::new(usize::MAX));
         let work = || holds.some(&lengths, (&next, &end));
         let first = thread::scope(|scope| {
             // Where no thread can be had, those that are there do its part.
@@ -92,10 +92,8 @@ impl Holds<'_> {
         loop {
             let begin = next.fetch_add(AT_ONCE, Ordering::Relaxed);
             for at in begin..begin.saturating_add(AT_ONCE) {
-                if at >= end.load(Ordering::Relaxed) {
-                    return None;
-                }
-                if let Err(found) = self.one(lengths[at], &mut scratch) {
+                let length = lengths.get(at).filter(|_| at < end.load(Ordering::Relaxed))?;
+                if let Err(found) = self.one(*length, &mut scratch) {
                     end.fetch_min(at, Ordering::Relaxed);
                     return Some((at, found));
                 }
@@ -117,10 +115,8 @@ impl Holds<'_> {
             return Ok(());
         };
         let count = self.listing.lengths.len();
-        Err(refused(format!("with {name}={length} {what} than what fits {count} other lengths"))
-            .note(format!("a sequence that takes the length computes sizes, rounds and words as `a + b · ceil({name} / tile)`"))
-            .help(format!("have a sequence for each length: `--lengths {name}={},{length}`", self.listing.range.from))
-            .into())
+        let message = format!("with {name}={length} {what} than what fits {count} other lengths");
+        Err(self.listing.refused(message, length).into())
     }
 
     /// In what a launch of a length differs from the design.

@@ -99,10 +99,16 @@ impl Sum {
 
 impl Listing<'_> {
     fn differs(self, what: &str) -> Diagnostic {
-        let Range { name, from, to } = self.range;
-        refused(format!("with other lengths of `{name}` {what}"))
+        let Range { name, to, .. } = self.range;
+        self.refused(format!("with other lengths of `{name}` {what}"), *to)
+    }
+
+    /// What a sequence that takes the length cannot do, as a length shows.
+    pub(super) fn refused(self, message: String, length: i64) -> Diagnostic {
+        let Range { name, from, .. } = self.range;
+        refused(message)
             .note(format!("a sequence that takes the length computes sizes, rounds and words as `a + b · ceil({name} / tile)`"))
-            .help(format!("have a sequence for each length: `--lengths {name}={from},{to}`"))
+            .help(format!("have a sequence for each length: `--lengths {name}={from},{length}`"))
     }
 
     /// The sum that a word with these values is; lengths that tell it from others go to `open`.

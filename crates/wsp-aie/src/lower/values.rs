@@ -123,6 +123,15 @@ pub(super) fn elems(plan: &LoweredPlan, arrays: &[ArrayForm]) -> Vec<Option<DTyp
     elems
 }
 
+/// The extent of a dimension, where what is known tells it.
+fn extent(module: &Verified, known: Known<'_>, dim: &Dim) -> Option<u64> {
+    let Dim::Expr(e) = dim else { return None };
+    match fold(module, known, e).kind {
+        ExprKind::Const(Const::Int(n)) => u64::try_from(n).ok(),
+        _ => None,
+    }
+}
+
 /// The tensors of a launch.
 ///
 /// # Errors
@@ -139,13 +148,7 @@ pub(super) fn tensors(
         let name = name_of(module, TensorId(at as u32));
         let array = arrays.iter().find(|array| array.name == name && tensor.storage == Storage::Launch);
         let used = plan.tensors[at].read || plan.tensors[at].written;
-        let extent = |dim: &Dim| match dim {
-            Dim::Expr(e) => match fold(module, Known { params, elems }, e).kind {
-                ExprKind::Const(Const::Int(n)) => u64::try_from(n).ok(),
-                _ => None,
-            },
-            _ => None,
-        };
+        let extent = |dim: &Dim| extent(module, Known { params, elems }, dim);
         let dims: Option<Vec<u64>> = match array {
             Some(array) => Some(array.shape.clone()),
             None => tensor.dims.iter().map(extent).collect(),
@@ -203,13 +206,6 @@ pub(crate) fn forms(
     let mut forms = Vec::new();
     for (at, tensor) in module.tensors.iter().enumerate() {
         let id = TensorId(at as u32);
-        let extent = |dim: &Dim| match dim {
-            Dim::Expr(e) => match fold(&module, known, e).kind {
-                ExprKind::Const(Const::Int(n)) => u64::try_from(n).ok(),
-                _ => None,
-            },
-            _ => None,
-        };
         let name = name_of(&module, id);
         let is_given = given.iter().any(|form| form.name == name);
         let is_input = plan.tensors[at].read && !plan.tensors[at].written;
@@ -221,7 +217,7 @@ pub(crate) fn forms(
             Elem::Fixed(elem) => elem,
             Elem::Of(_) => DType::F32,
         };
-        match tensor.dims.iter().map(extent).collect() {
+        match tensor.dims.iter().map(|dim| extent(&module, known, dim)).collect() {
             Some(shape) => forms.push(ArrayForm { name, elem, shape }),
             None => {
                 return Err(refused(format!("the extents of `{name}` are not known"))
