@@ -5,6 +5,7 @@ mod beside;
 mod edits;
 mod expansions;
 mod host;
+mod trials;
 mod workloads;
 
 use crate::command::{Folder, ended, run, wsp};
@@ -123,6 +124,10 @@ fn device_library() -> PathBuf {
 
 /// Builds a package from an emitted folder with the compiled kernels of another, which has the same ones.
 fn linked(package: &Path, kernels: &Path, libraries: &[&Path]) {
+    linked_with(package, kernels, libraries, &["-DPTO_PLATFORM=a2"]);
+}
+
+fn linked_with(package: &Path, kernels: &Path, libraries: &[&Path], options: &[&str]) {
     let same = |file: &str| {
         let of = |folder: &Path| std::fs::read(folder.join(file)).unwrap();
         assert!(of(package) == of(kernels), "{file}");
@@ -133,7 +138,6 @@ fn linked(package: &Path, kernels: &Path, libraries: &[&Path]) {
         "-std=c++17",
         "-O1",
         "-pthread",
-        "-DPTO_PLATFORM=a2",
         "-DWSP_ONE_FILE",
         "-I.",
         "-Iinclude",
@@ -141,7 +145,11 @@ fn linked(package: &Path, kernels: &Path, libraries: &[&Path]) {
         "main.cpp",
         "orchestration.cpp",
     ]);
-    compile.arg(kernels.join("aicore_dispatch.o")).args(libraries).args(["-Wl,--gc-sections", "-o", "run"]);
+    compile.args(options).arg(kernels.join("aicore_dispatch.o")).args(libraries).args([
+        "-Wl,--gc-sections",
+        "-o",
+        "run",
+    ]);
     let (code, _, err) = ended(compile);
     assert_eq!(code, 0, "{err}");
 }
