@@ -94,6 +94,16 @@ pub(super) const ROWS: &[Row] = &[
         cases: Some(50),
     },
     Row {
+        name: "programs of every kind as packages for a2, a3 and a5, in each expansion and under many seeds",
+        cargo: &["--package", "wsp-cli", "--test", "it", "packages_of_every_platform"],
+        cases: Some(50),
+    },
+    Row {
+        name: "packages for Ascend on threads, under thread and address sanitizers",
+        cargo: &["--package", "wsp-cli", "--test", "it", "sanitizers_are_silent_over_packages"],
+        cases: Some(1000),
+    },
+    Row {
         name: "files of packages for Ascend with random edits",
         cargo: &["--package", "wsp-cli", "--test", "it", "a_package_that_was_edited_anywhere"],
         cases: Some(100_000),

@@ -7,6 +7,7 @@ mod expansions;
 mod faults;
 mod folders;
 mod host;
+mod trials;
 mod workloads;
 
 use crate::command::{Folder, ended, run, wsp};
@@ -138,6 +139,10 @@ fn device_library() -> PathBuf {
 
 /// Builds a package from an emitted folder with the compiled kernels of another, which has the same ones, and with what all packages have in common.
 fn linked(package: &Path, kernels: &Path, libraries: &[&Path]) {
+    linked_with(package, kernels, libraries, &["-DPTO_PLATFORM=a2"]);
+}
+
+fn linked_with(package: &Path, kernels: &Path, libraries: &[&Path], options: &[&str]) {
     let same = |file: &str| {
         let of = |folder: &Path| std::fs::read(folder.join(file)).unwrap();
         assert!(of(package) == of(kernels), "{file}");
@@ -148,7 +153,6 @@ fn linked(package: &Path, kernels: &Path, libraries: &[&Path]) {
         "-std=c++17",
         "-O1",
         "-pthread",
-        "-DPTO_PLATFORM=a2",
         "-DWSP_ONE_FILE",
         "-I.",
         "-Iinclude",
@@ -157,6 +161,7 @@ fn linked(package: &Path, kernels: &Path, libraries: &[&Path]) {
         "orchestration.cpp",
     ]);
     compile
+        .args(options)
         .args(["aicore_dispatch.o", "inputs.o", "run.o"].map(|object| kernels.join(object)))
         .args(libraries)
         .args(["-Wl,--gc-sections", "-o", "run"]);

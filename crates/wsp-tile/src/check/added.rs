@@ -40,12 +40,17 @@ impl Added {
     pub(crate) fn each(&self, gap: Gap, f: &mut dyn FnMut(Sync)) {
         let here =
             self.gaps.get(gap.block).and_then(|block| block.get(gap.node)).map_or(&[][..], Vec::as_slice);
+        if here.is_empty() && gap.behind.is_none() && gap.ahead.is_none() {
+            return;
+        }
         let sets = here.iter().take_while(|sync| matches!(sync, Sync::Set(_))).count();
         let side = |of: Option<LoopId>, side: usize| {
             of.and_then(|of| self.around.get(of.index())).map_or(&[][..], |around| around[side].as_slice())
         };
         let parts = [&here[..sets], side(gap.behind, 1), &here[sets..], side(gap.ahead, 0)];
-        parts.into_iter().flatten().for_each(|sync| f(*sync));
+        for part in parts {
+            part.iter().for_each(|sync| f(*sync));
+        }
     }
 
     /// Calls `f` on all, in any order.

@@ -1,5 +1,7 @@
 //! Rows of sets of numbers below a fixed bound, a bit each, in one piece of memory.
 
+use std::ops::Range;
+
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Rows {
     /// Words of a row.
@@ -25,7 +27,10 @@ impl Rows {
 
     /// Puts all numbers below `end` into a row.
     pub(crate) fn fill(&mut self, row: usize, end: usize) {
-        (0..end).for_each(|number| self.insert(row, number));
+        self.row_mut(row)[..end / 64].fill(!0);
+        if !end.is_multiple_of(64) {
+            self.row_mut(row)[end / 64] = (1 << (end % 64)) - 1;
+        }
     }
 
     pub(crate) fn clear(&mut self, row: usize) {
@@ -48,12 +53,14 @@ impl Rows {
 
     /// Removes a number from the rows before `end`, and from those whose distance from `end` is in row `listed`.
     pub(crate) fn remove_from(&mut self, end: usize, listed: usize, number: usize) {
-        (0..end).for_each(|row| self.remove(row, number));
+        let (word, mask) = (number / 64, !(1 << (number % 64)));
+        self.words.iter_mut().skip(word).step_by(self.width).take(end).for_each(|word| *word &= mask);
         for at in 0..self.width {
-            let mut word = self.words[listed * self.width + at];
-            while word != 0 {
-                self.remove(end + at * 64 + word.trailing_zeros() as usize, number);
-                word &= word - 1;
+            let mut left = self.words[listed * self.width + at];
+            while left != 0 {
+                let row = end + at * 64 + left.trailing_zeros() as usize;
+                self.words[row * self.width + word] &= mask;
+                left &= left - 1;
             }
         }
     }
@@ -71,10 +78,24 @@ impl Rows {
         }
     }
 
-    /// Keeps in each row what that of the other has, too; whether one had more.
-    pub(crate) fn keep(&mut self, other: &Rows) -> bool {
+    /// Keeps in the rows before `end`, in those whose distance from `end` is in row `listed`, and in that one, what the rows of the other
+    /// have, too; whether one had more.
+    pub(crate) fn keep(&mut self, other: &Rows, end: usize, listed: usize) -> bool {
+        let mut more = self.keep_words(other, 0..end * self.width);
+        for at in 0..self.width {
+            let mut left = self.words[listed * self.width + at];
+            while left != 0 {
+                let row = end + at * 64 + left.trailing_zeros() as usize;
+                more |= self.keep_words(other, row * self.width..(row + 1) * self.width);
+                left &= left - 1;
+            }
+        }
+        more | self.keep_words(other, listed * self.width..(listed + 1) * self.width)
+    }
+
+    fn keep_words(&mut self, other: &Rows, words: Range<usize>) -> bool {
         let mut more = 0;
-        for (a, b) in self.words.iter_mut().zip(&other.words) {
+        for (a, b) in self.words[words.clone()].iter_mut().zip(&other.words[words]) {
             more |= *a & !b;
             *a &= b;
         }
@@ -111,7 +132,7 @@ mod tests {
     #[test]
     fn sets_of_any_bound_have_what_was_put_in() {
         for end in [1, 63, 64, 65, 130] {
-            let mut rows = Rows::none(3, end);
+            let mut rows = Rows::none(4, end);
             (0..end).step_by(3).for_each(|number| rows.insert(1, number));
             rows.fill(2, end);
             assert_eq!(rows.numbers(0).count(), 0);
@@ -123,7 +144,7 @@ mod tests {
             other.add(0, &some);
             assert_eq!(other.row(0), other.row(2));
             assert!(rows.apart(0, &other).into_iter().eq((0..end).step_by(3)));
-            assert!(other.keep(&rows) && !other.keep(&rows));
+            assert!(other.keep(&rows, 3, 3) && !other.keep(&rows, 3, 3));
             assert_eq!(other, rows);
             assert!(rows.lacking(0, rows.row(2)).eq((0..end).step_by(3)));
             rows.remove(1, 0);
@@ -133,6 +154,11 @@ mod tests {
             listed.insert(3, 0);
             listed.remove_from(1, 3, end - 1);
             assert!([0, 1, 2].map(|row| listed.has(row, end - 1)) == [false, false, true]);
+            let mut all = Rows::none(4, end);
+            (0..3).for_each(|row| all.fill(row, end));
+            all.insert(3, 0);
+            assert!(all.keep(&listed, 1, 3) && !all.keep(&listed, 1, 3));
+            assert!([0, 1, 2].map(|row| all.has(row, end - 1)) == [false, false, true]);
             rows.clear(2);
             assert_eq!(rows.numbers(2).count(), 0);
         }

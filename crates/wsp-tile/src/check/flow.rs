@@ -69,15 +69,33 @@ struct Flow<'a> {
     own: Rows,
     /// The units of the core that has the unit of scalars.
     core: Vec<UnitId>,
-    /// Whether the first fault is enough.
-    first: bool,
+    asked: Asked,
     parity: OrderedMap<LoopId, bool>,
     found: Found,
 }
 
+/// What is asked of an analysis.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    Faults,
+    FirstFault,
+    /// All faults, and which flags are busy.
+    Busy,
+}
+
 /// Runs the analysis. `sites` are those of the program, or of one with the same instructions.
 pub(crate) fn analyse(program: &TileProgram, added: &Added, sites: &Sites, memories: &Memories) -> Found {
-    found((program, added), sites, memories, false)
+    found((program, added), sites, memories, Asked::Faults)
+}
+
+/// The same, with the flags that are busy where others are set.
+pub(crate) fn analyse_busy(
+    program: &TileProgram,
+    added: &Added,
+    sites: &Sites,
+    memories: &Memories,
+) -> Found {
+    found((program, added), sites, memories, Asked::Busy)
 }
 
 /// The first fault that the analysis comes to; of several at one step, any.
@@ -87,18 +105,23 @@ pub(crate) fn first_fault(
     sites: &Sites,
     memories: &Memories,
 ) -> Option<Fault> {
-    found((program, added), sites, memories, true).faults.pop_first()
+    found((program, added), sites, memories, Asked::FirstFault).faults.pop_first()
 }
 
-fn found((program, added): (&TileProgram, &Added), sites: &Sites, memories: &Memories, first: bool) -> Found {
+fn found(
+    (program, added): (&TileProgram, &Added),
+    sites: &Sites,
+    memories: &Memories,
+    asked: Asked,
+) -> Found {
     let (flags, units) = (sites.flags(), memories.units.len());
     let end = sites.all().len() + flags;
     let mut own = Rows::none(units, end);
     sites.all().iter().enumerate().for_each(|(at, site)| own.insert(site.unit.index(), at));
     let core = memories.core_of(memories.scalar).collect();
-    let busy = (!first).then(|| Rows::none(flags, flags));
+    let busy = (asked == Asked::Busy).then(|| Rows::none(flags, flags));
     let (parity, found) = (OrderedMap::new(), Found { busy, ..Found::default() });
-    let mut flow = Flow { added, next: 0, sites, memories, own, core, first, parity, found };
+    let mut flow = Flow { added, next: 0, sites, memories, own, core, asked, parity, found };
     let mut state = Rows::none(units + flags + 1, end);
     (0..units).for_each(|unit| state.fill(unit, end));
     flow.block(&program.body, &mut state);
@@ -151,7 +174,7 @@ impl Flow<'_> {
     }
 
     fn is_done(&self) -> bool {
-        self.first && !self.found.faults.is_empty()
+        self.asked == Asked::FirstFault && !self.found.faults.is_empty()
     }
 
     /// Any number of rounds. The state only loses knowledge from one pass to the next, so this ends.
@@ -210,7 +233,8 @@ impl Flow<'_> {
         for at in state.apart(self.set_row(), other) {
             self.found.faults.insert(Fault::Paths(self.sites.flag(at)));
         }
-        state.keep(other)
+        // Of a flag that is clear the row is empty.
+        state.keep(other, self.memories.units.len(), self.set_row())
     }
 
     fn run(&mut self, instruction: &Instruction, state: &mut State) {
@@ -295,10 +319,11 @@ impl Flow<'_> {
             }
         };
         let flag = (event.from, event.to, id);
-        if self.memories.events(event.from, event.to) == 0 {
+        let found = self.sites.number(flag)?;
+        if !found.exists {
             self.found.faults.insert(Fault::NoEvent(flag));
         }
-        Some((flag, *self.sites.flags.get(&flag)?))
+        Some((flag, found.number))
     }
 
     fn set(&mut self, event: Event, state: &mut State) {

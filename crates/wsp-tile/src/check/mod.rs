@@ -89,10 +89,10 @@ fn addresses(program: &TileProgram, memories: &Memories) -> Vec<Diagnostic> {
 
 /// Events have numbers that the table has.
 fn numbers(sites: &Sites, memories: &Memories) -> Vec<Diagnostic> {
-    let over = sites.flags.keys().filter(|flag| flag.2 >= memories.events(flag.0, flag.1));
+    let over = sites.each_flag().filter(|flag| flag.2 >= memories.events(flag.0, flag.1));
     over.map(|(from, to, id)| {
-        let all = memories.events(*from, *to);
-        let [from, to] = [from, to].map(|unit| memories.unit_name(*unit));
+        let all = memories.events(from, to);
+        let [from, to] = [from, to].map(|unit| memories.unit_name(unit));
         Diagnostic::error(
             codes::EVENT,
             format!("event {id} from {from} to {to} does not exist; there are {all}"),

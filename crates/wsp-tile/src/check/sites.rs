@@ -28,10 +28,30 @@ pub(crate) type Flag = (UnitId, UnitId, u32);
 #[derive(Debug)]
 pub(crate) struct Sites {
     parts: Rc<Parts>,
-    /// The number of each flag. Pairs of units whose events have the same numbers share flags.
-    pub(crate) flags: OrderedMap<Flag, usize>,
+    /// Sorted. Pairs of units whose events have the same numbers share flags.
+    flags: Vec<(FlagKey, Numbered)>,
     /// By number.
     names: Vec<Flag>,
+}
+
+/// A flag in one word, which sorts as flags do.
+type FlagKey = u64;
+
+fn key((from, to, id): Flag) -> FlagKey {
+    u64::from(from.0) << 40 | u64::from(to.0) << 32 | u64::from(id)
+}
+
+fn flag_of(key: FlagKey) -> Flag {
+    (UnitId((key >> 40) as u8), UnitId((key >> 32) as u8), key as u32)
+}
+
+/// What is known of a flag.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Numbered {
+    /// Its number.
+    pub(crate) number: usize,
+    /// Whether the table has events between its units.
+    pub(crate) exists: bool,
 }
 
 /// What depends on instructions, and on loops with two addresses.
@@ -46,6 +66,8 @@ struct Parts {
     around: Vec<Vec<LoopId>>,
     /// Those of the program itself.
     events: Events,
+    /// Whether the program itself has synchronisations.
+    has_syncs: bool,
 }
 
 /// Events, and where they take turns.
@@ -54,20 +76,20 @@ struct Events {
     /// Loops that have two addresses.
     turning: OrderedSet<LoopId>,
     /// The flags of the events, each as often as it is used.
-    flags: Vec<Flag>,
+    flags: Vec<FlagKey>,
 }
 
-impl Events {
-    fn add(&mut self, sync: Sync) {
-        let (Sync::Set(event) | Sync::Wait(event)) = sync else { return };
-        match event.id {
-            EventId::One(id) => self.flags.push((event.from, event.to, id)),
-            EventId::Parity { of, even, odd } => {
-                if !self.turning.contains(&of) {
-                    self.turning.insert(of);
-                }
-                self.flags.extend([even, odd].map(|id| (event.from, event.to, id)));
-            }
+/// Puts the flags of a synchronisation behind others; the loop in which they take turns.
+fn add_flags(sync: Sync, flags: &mut Vec<FlagKey>) -> Option<LoopId> {
+    let (Sync::Set(event) | Sync::Wait(event)) = sync else { return None };
+    match event.id {
+        EventId::One(id) => {
+            flags.push(key((event.from, event.to, id)));
+            None
+        }
+        EventId::Parity { of, even, odd } => {
+            flags.extend([even, odd].map(|id| key((event.from, event.to, id))));
+            Some(of)
         }
     }
 }
@@ -87,17 +109,23 @@ impl Sites {
     pub(crate) fn of(program: &TileProgram, memories: &Memories) -> Sites {
         let mut own =
             Events { turning: program.buffers.iter().filter_map(|b| b.rotates).collect(), flags: Vec::new() };
-        syncs(&program.body, &mut |sync| own.add(sync));
-        let (flags, names) = numbered(&own.flags, memories);
-        Sites { parts: Rc::new(Parts::of(program, own)), names, flags }
+        let mut has_syncs = false;
+        syncs(&program.body, &mut |sync| {
+            has_syncs = true;
+            own.turning.extend(add_flags(sync, &mut own.flags));
+        });
+        let (flags, names) = numbered(own.flags.clone(), memories);
+        Sites { parts: Rc::new(Parts::of(program, own, has_syncs)), names, flags }
     }
 
     /// Those of the program with more synchronisations, whose events take turns in loops with two addresses only.
     pub(crate) fn with_events_of(&self, added: &Added, memories: &Memories) -> Sites {
-        let mut events = self.parts.events.clone();
-        added.all(&mut |sync| events.add(sync));
-        debug_assert_eq!(events.turning, self.parts.events.turning, "events take turns where buffers do");
-        let (flags, names) = numbered(&events.flags, memories);
+        let mut flags = self.parts.events.flags.clone();
+        added.all(&mut |sync| {
+            let of = add_flags(sync, &mut flags);
+            debug_assert!(of.is_none_or(|of| self.turns(of)), "events take turns where buffers do");
+        });
+        let (flags, names) = numbered(flags, memories);
         Sites { parts: self.parts.clone(), names, flags }
     }
 
@@ -113,6 +141,22 @@ impl Sites {
     /// How many flags there are.
     pub(crate) fn flags(&self) -> usize {
         self.names.len()
+    }
+
+    /// What is known of a flag.
+    pub(crate) fn number(&self, flag: Flag) -> Option<Numbered> {
+        let at = self.flags.binary_search_by_key(&key(flag), |(key, _)| *key).ok()?;
+        Some(self.flags[at].1)
+    }
+
+    /// All flags, in their order.
+    pub(crate) fn each_flag(&self) -> impl Iterator<Item = Flag> {
+        self.flags.iter().map(|(key, _)| flag_of(*key))
+    }
+
+    /// Whether the program has synchronisations of its own.
+    pub(crate) fn has_syncs(&self) -> bool {
+        self.parts.has_syncs
     }
 
     /// The flag of this number.
@@ -134,28 +178,39 @@ impl Sites {
     }
 }
 
-/// The number of each flag, and the first flag of each number.
-fn numbered(found: &[Flag], memories: &Memories) -> (OrderedMap<Flag, usize>, Vec<Flag>) {
-    let (mut flags, mut names) = (OrderedMap::new(), Vec::new());
-    let mut numbers: OrderedMap<Flag, usize> = OrderedMap::new();
-    let mut found = found.to_vec();
+/// What is known of each flag, and the first flag of each number.
+fn numbered(mut found: Vec<FlagKey>, memories: &Memories) -> (Vec<(FlagKey, Numbered)>, Vec<Flag>) {
     found.arrange();
     found.dedup();
-    for flag in found {
-        let (from, to) = memories.numbered(flag.0, flag.1);
-        let number = *numbers.entry((from, to, flag.2)).or_insert(names.len());
+    let (mut flags, mut names) = (Vec::with_capacity(found.len()), Vec::with_capacity(found.len()));
+    // Within a core each pair of units has numbers of its own.
+    let mut shared: OrderedMap<Flag, usize> = OrderedMap::new();
+    for key in found {
+        let flag = flag_of(key);
+        let number = if memories.same_core(flag.0, flag.1) {
+            names.len()
+        } else {
+            let (from, to) = memories.numbered(flag.0, flag.1);
+            *shared.entry((from, to, flag.2)).or_insert(names.len())
+        };
         if number == names.len() {
             names.push(flag);
         }
-        flags.insert(flag, number);
+        flags.push((key, Numbered { number, exists: memories.events(flag.0, flag.1) > 0 }));
     }
     (flags, names)
 }
 
 impl Parts {
-    fn of(program: &TileProgram, events: Events) -> Parts {
-        let conflicts = Rows::none(0, 0);
-        let mut parts = Parts { sites: Vec::new(), conflicts, first: Vec::new(), around: Vec::new(), events };
+    fn of(program: &TileProgram, events: Events, has_syncs: bool) -> Parts {
+        let mut parts = Parts {
+            sites: Vec::new(),
+            conflicts: Rows::none(0, 0),
+            first: Vec::new(),
+            around: Vec::new(),
+            events,
+            has_syncs,
+        };
         let mut accesses = Vec::new();
         parts.block(program, &program.body, &mut Vec::new(), &mut accesses);
         parts.conflicts = conflicts_of(&accesses);

@@ -11,12 +11,14 @@
 //! of all units. So does one for which no number is left. Between cores the second unit answers with an event of its own, and there are no
 //! barriers: where that does not help, or numbers run out, the program has no order.
 
+mod alone;
 mod edges;
 mod numbers;
 
 use crate::check::flow::{Fault, Found, analyse, first_fault};
 use crate::check::sites::Sites;
 use crate::{LoopId, Memories, TileProgram, check, codes};
+use alone::Text;
 use edges::{Edge, Path, added, paths, with};
 use wsp_diag::{Diagnostic, Severity};
 use wsp_ordered::{Arrange, OrderedSet};
@@ -45,6 +47,7 @@ pub fn order(program: &TileProgram, memories: &Memories) -> Result<Ordered, Vec<
         program,
         memories,
         paths: paths(program),
+        text: Text::of(program),
         sites,
         edges: Vec::new(),
         notes: Vec::new(),
@@ -71,6 +74,7 @@ struct Orderer<'a> {
     program: &'a TileProgram,
     memories: &'a Memories,
     paths: Vec<Path>,
+    text: Text,
     sites: Sites,
     edges: Vec<Edge>,
     notes: Vec<Diagnostic>,
@@ -298,6 +302,10 @@ impl Orderer<'_> {
     /// The edges without one, and without those that are used wrongly then, if they order as much. Two edges may be there only to tell of each
     /// other's waits: one of them alone cannot go.
     fn without(&self, edge: Edge, needed: &mut OrderedSet<Edge>) -> Option<Vec<Edge>> {
+        let of = (&self.sites, &self.paths[..], self.memories);
+        if !needed.contains(&edge) && self.text.stands_alone(&edge, &self.edges, of) {
+            needed.insert(edge);
+        }
         let mut fewer = self.edges.clone();
         let mut gone = edge;
         loop {

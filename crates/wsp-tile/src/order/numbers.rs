@@ -3,7 +3,7 @@
 use super::edges::{Edge, added};
 use super::{Orderer, own};
 use crate::UnitId;
-use crate::check::flow::analyse;
+use crate::check::flow::{analyse, analyse_busy};
 use crate::check::sites::Flag;
 use wsp_ordered::OrderedSet;
 
@@ -32,7 +32,9 @@ impl Orderer<'_> {
 
     /// Events of which one may be in use where the other is set.
     fn in_use_together(&self) -> OrderedSet<Pair> {
-        let (found, sites) = self.analyse(&self.edges);
+        let added = added(&self.edges, &own);
+        let sites = self.sites.with_events_of(&added, self.memories);
+        let found = analyse_busy(self.program, &added, &sites, self.memories);
         let mut apart = OrderedSet::new();
         for (at, busy) in (0..sites.flags()).flat_map(|at| Some((at, found.busy.as_ref()?))) {
             let pairs = busy.numbers(at).map(|other| (sites.flag(at).2, sites.flag(other).2));
