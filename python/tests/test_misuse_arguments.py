@@ -30,17 +30,20 @@ from pto_wsp import (
     ReadyPolicy,
     Scalar,
     Stats,
+    Table,
     Task,
     TaskWindow,
     Tile,
     Workload,
     errors,
     f32,
+    i64,
     kernel,
     pto,
     table,
     tensor,
     tile,
+    workload,
     zeros,
 )
 
@@ -203,6 +206,13 @@ def a_tile_that_is_called() -> None:
 @CASES.add(errors.TraceError, "WSP1017", "`def w(n: DenseDyn):`")
 def a_size_of_a_launch_that_has_a_value() -> None:
     DenseDyn(4)  # here
+
+
+@CASES.add(errors.TraceError, "WSP1018", "leave the length of a table open: `Table[i64, ...]`")
+def a_table_with_a_length_that_is_computed() -> None:
+    @workload
+    def w(n: DenseDyn, starts: Table[i64, "n + 1"]) -> None:  # here
+        pass
 
 
 @CASES.add(errors.TraceError, "WSP1021", "a task of it is `copy[i](x, y)`")
