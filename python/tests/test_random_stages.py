@@ -1,7 +1,7 @@
 """Random programs of several stages, run in every way that a program has: the numbers of NumPy, or a refusal
 with a code.
 
-`WSP_CASES` is how many are drawn; each run draws the same.
+A fifth of `WSP_CASES` is drawn, as each is run on up to three sizes; each run draws the same.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import pytest
 
 pytest.importorskip("hypothesis")
 
-from hypothesis import event, given
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from pto_wsp import Program, errors
 from random_programs import options, schedules
 from random_stages import Staged, stages
-from test_random_programs import drawn, refusal
+from test_random_programs import CASES, drawn, refusal
 
 # What is refused leaves a schedule that nothing uses.
 pytestmark = pytest.mark.filterwarnings("ignore::pto_wsp.errors.ThrownAwayWarning")
@@ -95,7 +95,7 @@ def runs(case: Staged, program: Program, way: str, random: np.random.Generator, 
         np.testing.assert_array_equal(each, want[name], err_msg=name)
 
 
-@drawn
+@settings(drawn, max_examples=max(CASES // 5, 1))
 @given(
     stages(),
     schedules,

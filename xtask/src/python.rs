@@ -38,8 +38,8 @@ pub(crate) fn test(project: &Project, tally: &mut Tally, output: &mut dyn Write)
     Ok(runners::counted(pytest, runners::pytest_line, tally, output)? && form)
 }
 
-/// How many random programs each test of [`random`] draws: 10⁵ of the three together, and 5,000 more.
-const CASES: u32 = 35_000;
+/// How many random programs [`random`] draws, how many arrays that do not fit, and five times how many programs of several stages.
+const CASES: u32 = 100_000;
 
 /// Files of tests that draw programs, arrays and batches.
 const RANDOM: [&str; 3] = [
