@@ -166,6 +166,6 @@ if not TYPE_CHECKING:
     from ._exposed import expose_methods
     from ._public import expose_functions
 
-    expose_methods()
+    expose_methods(__all__)
     expose_functions(globals(), __all__)
     expose_functions(vars(pto), pto.__all__)

@@ -325,9 +325,11 @@ LIMITS: dict[str, int]
 """The limits of the system by name, those of `wsp config`."""
 
 class Public:
-    """A function that people call: what it raises is given to `trim` first."""
+    """A function that people call: what it raises is given to `told` with the function and its arguments, and
+    what that gives is raised.
+    """
 
-    def __init__(self, function: Callable[..., Any], trim: Callable[[BaseException], None]) -> None: ...
+    def __init__(self, function: Callable[..., Any], told: Callable[..., BaseException]) -> None: ...
     def __call__(self, *args: Any, **named: Any) -> Any: ...
 
 class WhenGone:

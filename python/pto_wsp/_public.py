@@ -9,12 +9,23 @@ from itertools import zip_longest
 from types import FunctionType, TracebackType
 from typing import Any
 
+from ._calls import misfit
 from ._core import Public
 from .errors import WspError
 from .spans import is_ours
 
 _UNTOUCHED = frozenset({"__new__", "__init_subclass__", "__reduce__", "__setattr__", "__repr__", "__str__"})
 """Methods that refuse nothing that a user has written."""
+
+
+def told(error: BaseException, function: Any, args: Any, named: Any) -> BaseException:
+    """The error that a public function raises, as its caller sees it: one of Python's own about the
+    arguments of the call is told in words of the package.
+    """
+    if type(error) is TypeError and error.__traceback__ is None:
+        return misfit(function, args, named or {}) or error
+    trim(error)
+    return error
 
 
 def trim(error: BaseException) -> None:
@@ -57,7 +68,7 @@ def _of_users(traceback: TracebackType | None) -> TracebackType | None:
 
 def public(function: Any) -> Any:
     """A function as people call it."""
-    return functools.update_wrapper(Public(function, trim), function)
+    return functools.update_wrapper(Public(function, told), function)
 
 
 def expose_functions(names: dict[str, Any], which: Iterable[str]) -> None:
@@ -75,6 +86,11 @@ def expose(cls: type) -> None:
         found = _exposed(name, value)
         if found is not value:
             setattr(cls, name, found)
+
+
+def expose_init(cls: Any) -> None:
+    """Makes a class public as what makes objects."""
+    cls.__init__ = public(cls.__init__)
 
 
 def _exposed(name: str, value: Any) -> Any:
@@ -110,6 +126,6 @@ def _stepwise(function: Any) -> Any:
 
     @functools.wraps(function)
     def iterated(*args: Any) -> Any:
-        return iter(Public(function(*args).__next__, trim), _END)
+        return iter(Public(function(*args).__next__, told), _END)
 
     return iterated

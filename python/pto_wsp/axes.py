@@ -73,6 +73,9 @@ class _Subscripted(type):
             return Dense(start, item.stop, 1 if item.step is None else item.step)
         return Dense(item)
 
+    def __iter__(cls) -> Any:
+        raise _not_a_loop("Dense[n]")
+
 
 class Dense(metaclass=_Subscripted):
     """The indices `[start, end)`: `Dense[4]` or `Dense[2:6]`.
@@ -118,6 +121,14 @@ class DenseDyn:
     """
 
     __slots__ = ()
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        if given or named:
+            raise trace_error(
+                1017,
+                "`DenseDyn(…)` says something of a size that a launch sets",
+                help="annotate a parameter with it, `def w(n: DenseDyn):`, or give a size: `Dense[4]`",
+            )
 
     def __repr__(self) -> str:
         return "DenseDyn"

@@ -409,16 +409,28 @@ def together(found: Sequence[Diagnostic]) -> str:
     return "\n\n".join(shown)
 
 
+_OF_A_CALL = range(800, 808)
+"""Codes of values that a call gives: its line is their place, also where a declaration says what is wrong
+with them.
+"""
+
+
 def _placed(record: Mapping[str, Any], here: Span | None) -> Mapping[str, Any]:
-    if here is None or record["line"] is not None or record["severity"] != "error":
+    code = int(record["code"].removeprefix("WSP"))
+    is_placed = record["line"] is not None and code not in _OF_A_CALL
+    if here is None or is_placed or record["severity"] != "error":
         return record
+    found = Diagnostic.of(record)
+    said = [(_span_of(label), label.label or "") for label in (found.place, *found.labels)]
+    labels = [(span, text) for span, text in said if span is not None]
     placed = _core.render(
-        int(record["code"].removeprefix("WSP")),
+        code,
         record["message"],
         span=here,
+        labels=labels,
         notes=record["notes"],
         help=record["help"],
-        sources={here[0]: _text(here[0])},
+        sources={file: _text(file) for file in (here[0], *(span[0] for span, _ in labels))},
     )
     return {**placed, "figures": record.get("figures", {})}
 

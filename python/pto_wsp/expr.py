@@ -188,7 +188,7 @@ class Expr:
         return text_of(self)
 
     def __hash__(self) -> int:
-        raise self._refuse("hash", "a set or a dictionary cannot look at it")
+        raise self._refuse("hash", "a set or a dictionary cannot look at it", "keep expressions in a list")
 
     # Arithmetic.
 
@@ -279,7 +279,7 @@ class Expr:
             raise self._refuse("a sequence", "it is one integer", f"write `for i in P({self!r}):`")
 
         def __len__(self) -> int:
-            raise self._refuse("len()", "it is one integer")
+            raise self._refuse("len()", "it is one integer", "leave `len` out")
 
         def __truediv__(self, other: Any) -> Any:
             raise operator_error("/", "write `//`, or `P.ceildiv(a, b)` to round up")

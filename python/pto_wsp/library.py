@@ -60,7 +60,7 @@ class Library:
                 1045,
                 f"`{os.path.basename(self._path)}` has no kernel `{name}`",
                 notes=f"its kernels: {', '.join(f'`{known}`' for known in self._kernels) or 'none'}",
-                help=[near] if near else [],
+                help=near or "`repr` of the library lists them",
             )
         return LibraryKernel(self._path, name, self._kernels[name])
 

@@ -55,12 +55,13 @@ def check_name(text: str, what: str, span: Span | None = None) -> None:
     """Requires a name that a call of Python can give a value to."""
     if text.isidentifier():
         return
-    raise trace_error(
-        1018,
-        f"{what} cannot be called `{text}`",
-        span=span or caller_span(),
-        help=f"names are identifiers: `{_repaired(text)}`",
-    )
+    help = f"names are identifiers: `{_repaired(text)}`"
+    if what == "a size" and re.search(r"[-+*/%]", text):
+        help = (
+            f"compute it in the workload, `X = tensor(({text}, 64), f32)`, or leave the length of a table "
+            "open: `Table[i64, ...]`"
+        )
+    raise trace_error(1018, f"{what} cannot be called `{text}`", span=span or caller_span(), help=help)
 
 
 def _repaired(text: str) -> str:

@@ -37,6 +37,15 @@ def count_of(value: Any, what: str, least: int = 1, most: int = 2**32 - 1) -> in
     return number
 
 
+def _known(policy: Any, mode: Any, modes: Iterable[str] = ()) -> None:
+    """Refuses a policy whose mode is none; policies come from functions, which are named as modes mostly."""
+    name = type(policy).__name__
+    made = [key for key, value in vars(type(policy)).items() if isinstance(value, staticmethod)]
+    if not is_word(mode, tuple(modes) or tuple(made)):
+        how = ", ".join(f"`{name}.{key}(…)`" for key in made)
+        raise schedule_error(1208, f"a `{name}` is made of {describe(mode)}", help=f"write {how}")
+
+
 @dataclass(frozen=True, slots=True)
 class DispatchPolicy:
     """Which worker a task goes to."""
@@ -45,6 +54,9 @@ class DispatchPolicy:
     key: Expr | None = field(default=None, repr=False, compare=False)
     ranges: tuple[tuple[int, int], ...] = ()
     span: Span | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        _known(self, self.kind)
 
     def __repr__(self) -> str:
         given = "" if self.key is None else f"lambda t: {self.key!r}"
@@ -112,6 +124,9 @@ class Deps:
 
     mode: str
 
+    def __post_init__(self) -> None:
+        _known(self, self.mode, _DEPS)
+
     def __repr__(self) -> str:
         return f"Deps.{_DEPS[self.mode]}()"
 
@@ -141,6 +156,9 @@ class ReadyPolicy:
     """Which ready task is next."""
 
     mode: str
+
+    def __post_init__(self) -> None:
+        _known(self, self.mode)
 
     def __repr__(self) -> str:
         return _written(self)
@@ -173,6 +191,9 @@ class StartPolicy:
     mode: str
     count: int | None = None
 
+    def __post_init__(self) -> None:
+        _known(self, self.mode)
+
     def __repr__(self) -> str:
         return _written(self, self.count)
 
@@ -198,6 +219,9 @@ class TracePolicy:
 
     mode: str
     function: Callable[[Any], Any] | None = None
+
+    def __post_init__(self) -> None:
+        _known(self, self.mode)
 
     def __repr__(self) -> str:
         return _written(self, self.function)
@@ -261,6 +285,9 @@ class Pools:
     vector: int = 0
     cube: int = 0
 
+    def __post_init__(self) -> None:
+        _known(self, self.mode)
+
     def __repr__(self) -> str:
         return _written(self, *((self.vector, self.cube) if self.mode == "by_unit" else ()))
 
@@ -286,6 +313,9 @@ class TimingPolicy:
 
     mode: str
     count: int | None = None
+
+    def __post_init__(self) -> None:
+        _known(self, self.mode)
 
     def __repr__(self) -> str:
         return _written(self, self.count)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakSet
 
+from . import _core
 from ._raise import PlacedAtCaller, argument_error, only_by_name
 from .errors import WspError
 from .expr import describe
@@ -119,7 +120,7 @@ class Run:
     _program: Program
 
     def __init__(self, program: Any = None, core: Any = None) -> None:
-        if core is None:
+        if not isinstance(core, _core.Run):
             help = "`program.execute_async(X=x)` starts one"
             raise argument_error(1262, "a `Run` is not made by its name", help)
         self._program = program
@@ -302,7 +303,7 @@ class BoundProgram:
     _program: Program
 
     def __init__(self, program: Any = None, core: Any = None) -> None:
-        if core is None:
+        if not isinstance(core, _core.Prepared):
             raise argument_error(
                 1262, "a `BoundProgram` is not made by its name", "write `program.bind(X=x)`"
             )

@@ -34,9 +34,15 @@ def is_ours(frame: FrameType) -> bool:
 def caller_frame() -> FrameType | None:
     """The nearest frame of a file outside this package."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
+    while frame is not None and _is_of_the_package(frame):
         frame = frame.f_back
     return frame
+
+
+def _is_of_the_package(frame: FrameType) -> bool:
+    """Whether a frame is of a file of this package, or of what Python has written for its classes."""
+    name = frame.f_code.co_filename
+    return name.startswith(PACKAGE) or (name == "<string>" and is_ours(frame))
 
 
 def caller_span() -> Span | None:

@@ -151,7 +151,7 @@ class Drawn:
         return f"{self.text}\n{self.plain}\n{self.work!r}\n{shapes} {self.sizes}"
 
 
-def _compiled(text: str, name: str, scope: dict[str, Any]) -> Any:
+def compiled(text: str, name: str, scope: dict[str, Any]) -> Any:
     """A function of a text, which tools find like that of a file."""
     filename = f"<drawn {name} {hash(text)}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
@@ -159,7 +159,7 @@ def _compiled(text: str, name: str, scope: dict[str, Any]) -> Any:
     return scope[name]
 
 
-def _in_numpy(dtype: str) -> dict[str, Any]:
+def in_numpy(dtype: str) -> dict[str, Any]:
     """What the text in NumPy uses: narrow real numbers are computed in `f32`, where they have no rounding."""
     held = np.dtype(NUMPY[dtype])
     wide = np.dtype(np.float32) if dtype in EXACT and dtype != "f64" else held
@@ -261,10 +261,10 @@ def programs(draw: Draw[Any]) -> Drawn:
     names = {name: tensor(("rows", cols), element, name=name) for name in "XZY"}
     scope = {**vars(pto_wsp), **names, "S": table(starts), "G": table(gathered or [0])}
     scope["R"] = sparse(max(rows, 1), indptr if rows else [0, 0], routes)
-    scope["k"] = kernel(_compiled(text, "k", scope))
-    work = workload(_compiled(traced_loops, "w", scope))
+    scope["k"] = kernel(compiled(text, "k", scope))
+    work = workload(compiled(traced_loops, "w", scope))
     want = {name: array.copy() for name, array in arrays.items()}
-    around = {**_in_numpy(dtype), **want, "S": starts, "G": gathered, "rows": rows}
+    around = {**in_numpy(dtype), **want, "S": starts, "G": gathered, "rows": rows}
     around["columns"] = lambda row: routes[indptr[row] : indptr[row + 1]]
     with np.errstate(all="ignore"):
         exec(compile(plain + plain_loops, "<plain>", "exec"), around)

@@ -108,6 +108,31 @@ def test_numpy_hands_over_by_dlpack() -> None:
         assert (sys.getrefcount(x), sys.getrefcount(y)) == before
 
 
+def test_a_tensor_whose_elements_are_negated_when_they_are_read_is_refused() -> None:
+    class Negated:
+        """As the imaginary part of a conjugate in PyTorch: its memory has the other sign."""
+
+        def __init__(self, array: Any, negated: bool) -> None:
+            self.array, self.negated = array, negated
+
+        def is_neg(self) -> bool:
+            return self.negated
+
+        def __dlpack__(self, **given: Any) -> Any:
+            return self.array.__dlpack__(**given)
+
+        def __dlpack_device__(self) -> Any:
+            return self.array.__dlpack_device__()
+
+    x, y = pair()
+    program(copy).execute({"x": Negated(x, False), "y": y})
+    assert (x == y).all()
+    with pytest.raises(errors.ArgumentError) as refused:
+        program(copy).execute({"x": Negated(x, True), "y": y})
+    assert refused.value.code == "WSP1258"
+    assert refused.value.help == ("compute them: `x.resolve_neg()`",)
+
+
 def test_a_read_only_array_handed_over_by_dlpack_is_no_output() -> None:
     class Only:
         def __init__(self, array: Any) -> None:

@@ -175,11 +175,11 @@ def pipeline_whose_processes_wait_for_each_other() -> None:
 @CASES.add(errors.ArgumentError, "WSP0806", "such a value that the extent is 0 to 4294967295: `n=128`")
 def more_memory_than_there_is() -> None:
     @workload
-    def w(n):  # here
+    def w(n):
         scratch = Buffer((n, 64), f32)
         copy(scratch[0], scratch[1])
 
-    w.compile().execute(n=2**60)
+    w.compile().execute(n=2**60)  # here
 
 
 # ---- Bytes.

@@ -38,16 +38,23 @@ pub(crate) fn test(project: &Project, tally: &mut Tally, output: &mut dyn Write)
     Ok(runners::counted(pytest, runners::pytest_line, tally, output)? && form)
 }
 
-/// How many random programs [`random`] draws.
+/// How many random programs [`random`] draws, how many arrays that do not fit, and five times how many programs of several stages.
 const CASES: u32 = 100_000;
 
-/// Installs the package and runs its tests of random programs with many of them; whether all passed.
+/// Files of tests that draw programs, arrays and batches.
+const RANDOM: [&str; 3] = [
+    "python/tests/test_random_programs.py",
+    "python/tests/test_random_stages.py",
+    "python/tests/test_serving.py",
+];
+
+/// Installs the package and runs its random tests with many cases; whether all passed.
 pub(crate) fn random(project: &Project, tally: &mut Tally) -> Result<bool> {
     let environment = Environment::prepare(project)?;
     environment.install_package(project)?;
     let mut pytest = environment.python(project, &["-m", "pytest"]);
-    pytest.args(["-q", "-rs", "-p", "no:cacheprovider", "python/tests/test_random_programs.py"]);
-    pytest.env("WSP_CASES", CASES.to_string());
+    pytest.args(["-q", "-rs", "-p", "no:cacheprovider", "--hypothesis-show-statistics"]).args(RANDOM);
+    pytest.env("WSP_CASES", CASES.to_string()).env("WSP_DEEP", "1");
     runners::counted(pytest, runners::pytest_line, tally, &mut std::io::stdout())
 }
 

@@ -298,6 +298,8 @@ fn refused(name: &str, reason: &str) -> Diagnostic {
     let fault = fault.note(reason.to_owned());
     if reason.contains("grad") {
         fault.help(format!("`{name}.detach()` is the same memory without gradients"))
+    } else if reason.contains("negatives") {
+        fault.help(format!("compute them: `{name}.resolve_neg()`"))
     } else {
         fault.help("give an array in main memory, such as a NumPy array")
     }
@@ -428,6 +430,9 @@ fn dlpack(name: &str, object: &Bound<'_, PyAny>) -> Result<Option<DlArray>, Diag
         let device: (i32, i32) = device.call0().and_then(|found| found.extract()).map_err(fault)?;
         on_host(name, device.0)?;
     }
+    if is_negated(object) {
+        return Err(refused(name, "its elements are the negatives of those in its memory"));
+    }
     let py = object.py();
     let versioned = PyDict::new(py);
     versioned.set_item("max_version", PyTuple::new(py, [1, 0]).map_err(fault)?).map_err(fault)?;
@@ -442,6 +447,13 @@ fn dlpack(name: &str, object: &Bound<'_, PyAny>) -> Result<Option<DlArray>, Diag
         return Err(refused(name, "it hands over a copy, which it does not see itself"));
     }
     Ok(Some(array))
+}
+
+/// Whether a tensor of PyTorch is a view whose elements are negated when it is read, as the imaginary part of a conjugate is: DLPack hands
+/// over the memory alone.
+fn is_negated(object: &Bound<'_, PyAny>) -> bool {
+    let asked = object.getattr_opt("is_neg").ok().flatten().and_then(|is_neg| is_neg.call0().ok());
+    asked.is_some_and(|negated| negated.is_truthy().unwrap_or(false))
 }
 
 fn on_host(name: &str, device: i32) -> Result<(), Diagnostic> {

@@ -9,15 +9,15 @@ use pyo3::types::{PyDict, PyString, PyTuple, PyType};
 #[pyclass(dict, frozen, module = "pto_wsp._core")]
 pub(crate) struct Public {
     function: Py<PyAny>,
-    trim: Py<PyAny>,
+    told: Py<PyAny>,
 }
 
 #[pymethods]
 impl Public {
-    /// Calls `function`; what it raises is given to `trim` first.
+    /// Calls `function`; what it raises is given to `told` with the function and its arguments, and what that gives is raised.
     #[new]
-    fn new(function: Py<PyAny>, trim: Py<PyAny>) -> Public {
-        Public { function, trim }
+    fn new(function: Py<PyAny>, told: Py<PyAny>) -> Public {
+        Public { function, told }
     }
 
     #[pyo3(signature = (*args, **named))]
@@ -29,9 +29,9 @@ impl Public {
     ) -> PyResult<Py<PyAny>> {
         self.function.call(py, args, named).map_err(|raised| {
             let value = raised.into_value(py);
-            match self.trim.call1(py, (&value,)) {
+            match self.told.call1(py, (value, &self.function, args, named)) {
                 // What is raised again has the traceback that the value has now.
-                Ok(_) => PyErr::from_value(value.into_bound(py).into_any()),
+                Ok(told) => PyErr::from_value(told.into_bound(py)),
                 Err(fault) => fault,
             }
         })

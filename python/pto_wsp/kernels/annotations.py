@@ -38,10 +38,8 @@ else:
         transposed; with an index for every dimension it is one number.
         """
 
-        def __init__(self) -> None:
-            raise TypeError(
-                "In, Out and InOut are annotations of kernel parameters and have no values outside a kernel"
-            )
+        def __init__(self, *given: Any, **named: Any) -> None:
+            raise _no_value(type(self))
 
         def __class_getitem__(cls, item: Any) -> ParamType:
             return _view_type(cls, item)
@@ -58,6 +56,9 @@ else:
     class Scalar(int):
         """An integer that a task gives to its kernel, `u32` in the kernel's descriptor."""
 
+        def __new__(cls, *given: Any, **named: Any) -> Any:
+            raise _no_value(cls)
+
         def __class_getitem__(cls, item: Any) -> ParamType:
             if dtype_of(item) is not u32:
                 raise _refused(
@@ -68,11 +69,17 @@ else:
     class Constexpr:
         """A value that Python knows when the kernel is compiled; each is a specialisation of its own."""
 
+        def __init__(self, *given: Any, **named: Any) -> None:
+            raise _no_value(type(self))
+
         def __class_getitem__(cls, item: Any) -> ParamType:
             return ParamType("constexpr")
 
     class Tile:
         """What kernels compute on: the type of parameters and results of functions that kernels call."""
+
+        def __init__(self, *given: Any, **named: Any) -> None:
+            raise _no_value(type(self))
 
         def __class_getitem__(cls, item: Any) -> Any:
             raise _refused(
@@ -122,6 +129,15 @@ def _extent(dim: Any) -> int | None:
 
 def _is_extent(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+def _no_value(annotation: type) -> errors.WspError:
+    """The error of a call of an annotation."""
+    name = annotation.__name__
+    return _refused(
+        f"`{name}(…)` is no value: `{name}` is an annotation",
+        f"annotate a parameter of a kernel or of a function that it calls: `x: {name}`",
+    )
 
 
 def _no_type(value: Any) -> errors.WspError:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, overload
 
 from .. import _seam
 from .._pickled import name_of, named
+from .._raise import trace_error
 from .._seam import REQUIRED, ConstexprArg, ParamSpec, ScalarArg, Span, SpanTable, ViewSpec
 from ..dtypes import DTYPES, dtype_of
 from ..expr import is_word
@@ -130,6 +131,11 @@ class BaseKernel(Generic[Given]):
     def __getitem__(self, coords: Coordinate | tuple[Coordinate, ...]) -> BoundKernel[Given]:
         """The kernel for a task with these coordinates: `k[b, h](…)`."""
         return BoundKernel(self, coords if isinstance(coords, tuple) else (coords,))
+
+    def __iter__(self) -> Any:
+        """Refuses it: Python would ask for a kernel with coordinate 0, 1, 2 and so on, without an end."""
+        call = f"{self.name}[i]({', '.join(param.name for param in self.params)})"
+        raise trace_error(1021, f"kernel `{self.name}` has no elements", help=f"a task of it is `{call}`")
 
     def specialise(self, ncoords: int, args: Sequence[Arg], call: Span | None) -> Specialised:
         """The kernel for these arguments, one per parameter; `KernelError` when they are not what

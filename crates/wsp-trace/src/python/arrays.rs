@@ -99,4 +99,9 @@ an `AttributeError`, too, so that `hasattr` and `getattr` with a default work.";
 A run with a `timeout=` was not over in time and was stopped: tasks that had started have ended, the others never start. What the run writes is not
 complete. The notes say how many tasks were done and which ones were waited for when the time was over. A task is never torn off, so one that
 waits for something that does not come keeps the run until it ends by itself.";
+    pub CALL = 1273, "arguments of a call",
+        "\
+A function or class of the package is called with other arguments than it has parameters: one is missing, is given twice, has a name that is
+none of them, or there are too many. Objects that the package makes, such as `Stats`, `Graph` and `Task`, are not made by their names.
+The message says which argument it is; the error is a `TypeError`, too.";
 }
