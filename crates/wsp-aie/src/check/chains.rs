@@ -4,7 +4,7 @@ use super::Findings;
 use super::cores::lock;
 use super::transfers::{Fields, begins, channel, dims};
 use crate::codes;
-use crate::design::{Design, TileDma};
+use crate::design::{Design, TileDma, packet};
 use crate::device::{Tile, TileKind};
 use crate::mlir::{Attr, Block, Dim, Op};
 
@@ -94,6 +94,7 @@ fn started(kind: TileKind, dma: &TileDma, findings: &mut Findings) {
 
 fn descriptor(design: &Design, kind: TileKind, op: &Op, findings: &mut Findings) {
     let model = kind.model();
+    findings.0.extend(packet(op).err());
     for name in ["bd_id", "next_bd_id"] {
         if let Some(id) = op.find_int(name).filter(|id| !(0..i64::from(model.descriptors)).contains(id)) {
             let message = format!(
@@ -142,34 +143,71 @@ fn descriptor(design: &Design, kind: TileKind, op: &Op, findings: &mut Findings)
     }
 }
 
-/// Channels use memory and locks of their tile; those of a memory tile, and not the last two, of the next ones to the east and west too.
+/// What each channel of a tile goes through.
 fn reach(design: &Design, kind: TileKind, dma: &TileDma, findings: &mut Findings) {
     let blocks = &dma.body.blocks;
+    let mut taken: [Vec<u32>; 2] = Default::default();
     for start in blocks.iter().flat_map(|block| &block.ops).filter(|op| op.name == "aie.dma_start") {
         let number = start.find_int("channel_index").unwrap_or(0);
-        let is_far = kind == TileKind::Memory && number < FAR_CHANNELS;
-        let reaches = |tile: Tile| {
-            tile == dma.tile || is_far && tile.row == dma.tile.row && tile.col.abs_diff(dma.tile.col) == 1
-        };
+        let taken = &mut taken[usize::from(number % 2 != 0)];
         let mut seen: Vec<u32> = Vec::new();
         let mut next = start.successors.first().copied();
         while let Some(at) = next.filter(|at| !seen.contains(at)) {
             seen.push(at);
             let Some(block) = blocks.get(at as usize) else { break };
-            for op in block.ops.iter().filter(|op| matches!(op.name.as_str(), "aie.dma_bd" | "aie.use_lock"))
-            {
-                let value = op.operands.first().copied();
-                let buffer =
-                    value.and_then(|value| design.buffer(value)).map(|buffer| ("memory", buffer.tile));
-                let lock = value.and_then(|value| design.lock(value)).map(|lock| ("a lock", lock.tile));
-                if let Some((what, tile)) = buffer.or(lock).filter(|(_, tile)| !reaches(*tile)) {
-                    let message =
-                        format!("channel {number} of tile {} does not reach {what} of tile {tile}", dma.tile);
-                    findings.add(codes::REACH, op.span, message);
+            for op in &block.ops {
+                near(design, (kind, dma.tile, number), op, findings);
+                if op.name == "aie.dma_bd" {
+                    usable((kind, number), at, op, taken, findings);
                 }
             }
             let goes_on = block.ops.iter().find(|op| op.name == "aie.next_bd");
             next = goes_on.and_then(|op| op.successors.first().copied());
         }
+    }
+}
+
+/// Of a memory tile even channels use one half of the descriptors, and odd ones the other.
+fn usable(of: (TileKind, i64), block: u32, op: &Op, taken: &mut Vec<u32>, findings: &mut Findings) {
+    let (kind, number) = of;
+    let model = kind.model();
+    if kind != TileKind::Memory || taken.contains(&block) {
+        return;
+    }
+    taken.push(block);
+    let (half, which) = (model.descriptors / 2, if number % 2 == 0 { "even" } else { "odd" });
+    let id = op.find_int("bd_id").and_then(|id| u32::try_from(id).ok()).filter(|id| *id < model.descriptors);
+    if let (Some(id), Ok(channel)) = (id, u32::try_from(number))
+        && !model.takes(channel, id)
+    {
+        let first = if channel.is_multiple_of(2) { 0 } else { half };
+        let message = format!(
+            "descriptor {id} is for channel {number} of a memory tile, whose {which} channels have descriptors {first} to {}",
+            first + half - 1
+        );
+        findings.add(codes::DESCRIPTORS, op.span, message);
+    }
+    if taken.len() as u32 == half + 1 {
+        let message =
+            format!("{which} channels of a memory tile have {half} descriptors, and this is one more");
+        findings.add(codes::DESCRIPTORS, op.span, message);
+    }
+}
+
+/// Channels use memory and locks of their tile; those of a memory tile, and not the last two, of the next ones to the east and west too.
+fn near(design: &Design, of: (TileKind, Tile, i64), op: &Op, findings: &mut Findings) {
+    let (kind, here, number) = of;
+    if !matches!(op.name.as_str(), "aie.dma_bd" | "aie.use_lock") {
+        return;
+    }
+    let is_far = kind == TileKind::Memory && number < FAR_CHANNELS;
+    let reaches =
+        |tile: Tile| tile == here || is_far && tile.row == here.row && tile.col.abs_diff(here.col) == 1;
+    let value = op.operands.first().copied();
+    let buffer = value.and_then(|value| design.buffer(value)).map(|buffer| ("memory", buffer.tile));
+    let lock = value.and_then(|value| design.lock(value)).map(|lock| ("a lock", lock.tile));
+    if let Some((what, tile)) = buffer.or(lock).filter(|(_, tile)| !reaches(*tile)) {
+        let message = format!("channel {number} of tile {here} does not reach {what} of tile {tile}");
+        findings.add(codes::REACH, op.span, message);
     }
 }

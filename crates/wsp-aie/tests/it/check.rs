@@ -400,6 +400,27 @@ fn more_channels_and_descriptors_than_there_are_are_found() {
     assert_eq!(codes(&freed), Vec::<u16>::new());
 }
 
+/// Memory tiles: half of the descriptors for each of even and odd channels, and memory of the tiles beside them.
+#[test]
+fn channels_of_memory_tiles_have_their_half_of_descriptors_and_reach_their_neighbours() {
+    let text = |channel: i64, place: &str, many: usize, more: &str| {
+        let list = vec![format!("{{\n aie.dma_bd(%held : memref<4xi32>, 0, 4) {more}\n }}"); many].join(", ");
+        LISTS.replace(
+            "    %dma =",
+            &format!(
+                "%beside = aie.tile({place})\n %here = aie.tile(1, 1)\n %held = aie.buffer(%beside) : memref<4xi32>\n %far = aie.memtile_dma(%here) {{\n %f = aie.dma(S2MM, {channel}) [{list}]\n aie.end\n }}\n    %dma ="
+            ),
+        )
+    };
+    assert_eq!(codes(&text(3, "2, 1", 24, "")), Vec::<u16>::new());
+    assert_eq!(codes(&text(3, "2, 1", 25, "")), [1828]);
+    assert_eq!(codes(&text(4, "2, 1", 1, "")), [1844]);
+    assert_eq!(codes(&text(3, "3, 1", 1, "")), [1844]);
+    assert_eq!(codes(&text(3, "2, 1", 1, "{bd_id = 24 : i32}")), Vec::<u16>::new());
+    assert_eq!(codes(&text(3, "2, 1", 1, "{bd_id = 23 : i32}")), [1828]);
+    assert_eq!(codes(&text(3, "2, 1", 1, "{packet = #aie.packet_info<pkt_type = 0, pkt_id = 32>}")), [1847]);
+}
+
 /// Rows that follow each other without a gap are one transfer, of any length.
 #[test]
 fn rows_without_gaps_need_no_fields() {
