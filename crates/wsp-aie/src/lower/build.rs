@@ -1,12 +1,12 @@
 //! The design of a draft: its fifos on tiles, the programs of its cores, and its sequences.
 
-use super::draft::{Draft, Part};
+use super::draft::Draft;
 use super::emit::{Emitter, words_of};
 use super::flow::End;
 use super::host::{self, Fed};
 use super::range::{Fitted, Range};
 use super::trace::Trace;
-use super::{HostArray, Launched, Lowered, Placed, array, object, sequence, series, word};
+use super::{HostArray, Launched, Lowered, Part, Placed, array, object, sequence, series, word};
 use crate::design::{Design, Fifo, Link, Sequence};
 use crate::device::{Device, Tile};
 use crate::mlir::Value;

@@ -1,22 +1,14 @@
 //! Tasks on cores in all launches that a design is for, and what flows between them.
 
 use super::assign::Assigned;
-use super::flow::{self, Flows};
 use super::host::{self, HostEnd};
 use super::program::{Bodies, Program};
 use super::range::{Fitted, Listing};
 use super::trace::Trace;
-use super::{Launch, Lowered, order, refused};
+use super::{Launch, Lowered, Part, flow, order};
 use crate::codes;
 use crate::device::Device;
 use wsp_diag::Diagnostic;
-
-/// One launch of a design.
-pub(super) struct Part<'a> {
-    pub(super) trace: &'a Trace,
-    pub(super) assigned: Assigned,
-    pub(super) flows: Flows,
-}
 
 /// Tasks on cores, and what flows.
 pub(super) struct Draft<'a> {
@@ -76,34 +68,5 @@ impl<'a> Draft<'a> {
         }
         let lowered = self.design(within).map_err(|_| fault)?;
         Ok(self.alive(lowered, within))
-    }
-}
-
-impl Part<'_> {
-    /// Makes the first launch of a design fit this one too: what flows has the same form, and fifos are as deep as either needs.
-    fn joins(&self, first: &mut Part<'_>, same_ends: bool, name: &str) -> Result<(), Diagnostic> {
-        if !same_ends || !self.flows_like(first) {
-            return Err(refused(format!(
-                "with `{name}` other boxes flow between cores than in the first launch"
-            ))
-            .note("one design has the same fifos for all lengths")
-            .help("emit a design for each of them"));
-        }
-        for (of, own) in first.flows.streams.iter_mut().zip(&self.flows.streams) {
-            (of.depth, of.held) = (of.depth.max(own.depth), of.held.max(own.held));
-            of.flying = of.flying.max(own.flying);
-        }
-        Ok(())
-    }
-
-    /// Whether what flows has the form that it has in another launch.
-    pub(super) fn flows_like(&self, first: &Part<'_>) -> bool {
-        let form = |flows: &Flows| {
-            let stream = |of: &flow::Stream| (of.tensor, of.from, of.to.clone(), of.boxes[0].len.clone());
-            let used = |of: &flow::Use| (of.stream, of.produces);
-            let uses = flows.uses.iter().map(|of| of.iter().map(used).collect::<Vec<_>>());
-            (flows.streams.iter().map(stream).collect::<Vec<_>>(), uses.collect::<Vec<_>>())
-        };
-        form(&self.flows) == form(&first.flows) && self.flows.locals == first.flows.locals
     }
 }

@@ -5,7 +5,7 @@
 //! 3. `flow`: boxes that pass between cores and the host become objects of fifos, all others buffers.
 //! 4. `program`: what a core runs, in all launches that a design is for; `lines`: as loops, with numbers that the host writes; `emit`: as operations.
 //! 5. `host`: fifos at the host, by way of memory tiles where shim tiles have too few channels, and transfers. `sequence`: what starts them and waits for them.
-//! 6. `draft`: all of this for the launches of a design, which `build` makes of it. `array`: tiles and ways of streams. `range`: sequences of several lengths as one that takes the length, which `series` writes, and `holds` compares with all lengths.
+//! 6. `part`: a launch of a design, `draft`: all of them, which `build` makes of it. `array`: tiles and ways of streams. `range`: sequences of several lengths as one that takes the length, which `series` writes, and `holds` compares with all lengths.
 
 mod array;
 mod assign;
@@ -18,6 +18,7 @@ mod holds;
 mod host;
 mod lines;
 mod order;
+mod part;
 mod processes;
 mod program;
 mod range;
@@ -39,7 +40,8 @@ use crate::design::Design;
 use crate::device::Device;
 use crate::mlir::Type;
 use assign::Assigned;
-use draft::{Draft, Part};
+use draft::Draft;
+use part::Part;
 use range::Listing;
 use trace::Trace;
 use wsp_backend::ArrayForm;
