@@ -41,6 +41,13 @@ fn run_rustc(log: &Path, command: &[OsString]) -> Result<ExitCode> {
     Ok(ExitCode::from(u8::try_from(status.code().unwrap_or(1)).unwrap_or(1)))
 }
 
+/// Processor seconds that a process took which is started and waited for in `f`, with those that it started.
+pub(crate) fn taken<T>(f: impl FnOnce() -> Result<T>) -> Result<(f64, T)> {
+    let before = seconds(&children()?);
+    let made = f()?;
+    Ok((seconds(&children()?) - before, made))
+}
+
 /// What the finished processes that this one started took, with those that they started.
 fn children() -> Result<Usage> {
     getrusage(UsageWho::RUSAGE_CHILDREN).context("the system does not say what processes took")

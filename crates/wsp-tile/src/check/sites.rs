@@ -9,7 +9,7 @@ use wsp_core::TensorId;
 use wsp_ordered::{Arrange, OrderedMap, OrderedSet};
 
 /// A part of an instruction that one unit runs, in rounds of some parity.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Site {
     /// The instruction.
     pub(crate) instruction: u32,
@@ -25,7 +25,7 @@ pub(crate) struct Site {
 pub(crate) type Flag = (UnitId, UnitId, u32);
 
 /// The sites and flags of a program.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Sites {
     parts: Rc<Parts>,
     /// Sorted. Pairs of units whose events have the same numbers share flags.
@@ -55,7 +55,7 @@ pub(crate) struct Numbered {
 }
 
 /// What depends on instructions, and on loops with two addresses.
-#[derive(Debug)]
+#[derive(PartialEq, Debug)]
 struct Parts {
     sites: Vec<Site>,
     /// By site, those that touch the same bytes, one of the two writing.
@@ -71,7 +71,7 @@ struct Parts {
 }
 
 /// Events, and where they take turns.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 struct Events {
     /// Loops that have two addresses.
     turning: OrderedSet<LoopId>,
@@ -152,6 +152,11 @@ impl Sites {
     /// All flags, in their order.
     pub(crate) fn each_flag(&self) -> impl Iterator<Item = Flag> {
         self.flags.iter().map(|(key, _)| flag_of(*key))
+    }
+
+    /// Whether the instructions of two programs meet in the same way.
+    pub(crate) fn is_like(&self, other: &Sites) -> bool {
+        self.parts == other.parts
     }
 
     /// Whether the program has synchronisations of its own.

@@ -5,12 +5,15 @@
 //! 2. Every edge that the others imply is removed.
 //! 3. Edges get event numbers; two share one where the setter surely knows that the waiter is done.
 //!
+//! Programs of one form have one order, which is found once; the result is checked each time.
+//!
 //! An edge that may be set again before its wait is changed: where both ends stand under one condition, so do its set and its wait; over the
 //! back of a loop in a loop, its event is set before the outer loop and
 //! stays set between runs of the inner one; in a loop whose buffers have two addresses it takes turns with two events; else it becomes a barrier
 //! of all units. So does one for which no number is left. Between cores the second unit answers with an event of its own, and there are no
 //! barriers: where that does not help, or numbers run out, the program has no order.
 
+mod again;
 mod alone;
 mod edges;
 mod numbers;
@@ -18,6 +21,7 @@ mod numbers;
 use crate::check::flow::{Fault, Found, analyse, first_fault};
 use crate::check::sites::Sites;
 use crate::{LoopId, Memories, TileProgram, check, codes};
+use again::Orders;
 use alone::Text;
 use edges::{Edge, Path, added, paths, with};
 use wsp_diag::{Diagnostic, Severity};
@@ -43,6 +47,16 @@ pub fn order(program: &TileProgram, memories: &Memories) -> Result<Ordered, Vec<
         return Err(wrong);
     }
     let sites = Sites::of(program, memories);
+    let find = || find(program, memories, &sites);
+    // Those of the program itself are not part of its form.
+    let orders = if sites.has_syncs() { find() } else { again::orders(program, memories, &sites, find) };
+    let Orders { edges, numbers, notes } = orders?;
+    let program = with(program, &added(&edges, &|at| numbers[at]));
+    let found = check(&program, memories);
+    if found.is_empty() { Ok(Ordered { program, notes }) } else { Err(found) }
+}
+
+fn find(program: &TileProgram, memories: &Memories, sites: &Sites) -> Result<Orders, Vec<Diagnostic>> {
     let mut cx = Orderer {
         program,
         memories,
@@ -54,20 +68,17 @@ pub fn order(program: &TileProgram, memories: &Memories) -> Result<Ordered, Vec<
         apart: Vec::new(),
         implied: Vec::new(),
     };
-    let numbers = loop {
+    loop {
         cx.cover();
         if !cx.apart.is_empty() {
             return Err(cx.apart);
         }
         cx.prune();
         match cx.numbers() {
-            Ok(numbers) => break numbers,
+            Ok(numbers) => return Ok(Orders { edges: cx.edges, numbers, notes: cx.notes }),
             Err(edge) => cx.make_barrier(edge, "all events of the two units are in use"),
         }
-    };
-    let program = with(program, &added(&cx.edges, &|at| numbers[at]));
-    let found = check(&program, memories);
-    if found.is_empty() { Ok(Ordered { program, notes: cx.notes }) } else { Err(found) }
+    }
 }
 
 struct Orderer<'a> {
@@ -75,7 +86,7 @@ struct Orderer<'a> {
     memories: &'a Memories,
     paths: Vec<Path>,
     text: Text,
-    sites: Sites,
+    sites: &'a Sites,
     edges: Vec<Edge>,
     notes: Vec<Diagnostic>,
     /// Edges between cores that have no events.
@@ -302,7 +313,7 @@ impl Orderer<'_> {
     /// The edges without one, and without those that are used wrongly then, if they order as much. Two edges may be there only to tell of each
     /// other's waits: one of them alone cannot go.
     fn without(&self, edge: Edge, needed: &mut OrderedSet<Edge>) -> Option<Vec<Edge>> {
-        let of = (&self.sites, &self.paths[..], self.memories);
+        let of = (self.sites, &self.paths[..], self.memories);
         if !needed.contains(&edge) && self.text.stands_alone(&edge, &self.edges, of) {
             needed.insert(edge);
         }
