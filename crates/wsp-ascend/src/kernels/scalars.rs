@@ -287,9 +287,7 @@ impl<'a> Scalars<'a> {
             ExprKind::AxisExtent(axis) => self.number(Number::Extent(*axis)),
             ExprKind::Unary(UnOp::Not, a) => format!("!({})", self.expr(a)),
             ExprKind::Unary(UnOp::Neg, a) => format!("(-{})", self.expr(a)),
-            ExprKind::Binary(op, a, b) => {
-                self.binary((*op, a.ty), (&self.expr(a), can_fault(a)), b, e.span)
-            }
+            ExprKind::Binary(op, a, b) => self.binary((*op, a.ty), (&self.expr(a), can_fault(a)), b, e.span),
             ExprKind::Chain(first, rest) => {
                 let join = |(text, faults): (String, bool), (op, b): &(BinOp, Expr)| {
                     let faults_then = faults || can_fault(b) || is_checked(*op, e.ty, b);

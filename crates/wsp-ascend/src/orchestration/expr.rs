@@ -142,7 +142,8 @@ impl Printer<'_> {
         let place = self.needs.borrow_mut().places.place(span).unwrap_or_else(|| "nullptr".to_owned());
         let words = [&slot.tier, &slot.count, &slot.index].into_iter().chain(&slot.key);
         let words: Vec<String> = words.map(|e| self.expr(e)).collect();
-        let (tiers, bytes) = (slot.tiers.0, format!("{}_bytes(l, s, of[0], {place})", self.names.tiers(slot.tiers)));
+        let (tiers, bytes) =
+            (slot.tiers.0, format!("{}_bytes(l, s, of[0], {place})", self.names.tiers(slot.tiers)));
         format!(
             "[&] {{ const std::uint32_t of[] = {{{}}}; return s.alloc_ws({tiers}, of + 3, {}, {bytes}, of[1], of[2], {place}); }}()",
             words.join(", "),

@@ -27,7 +27,10 @@ impl Operand {
             false => made(&self.text, &right.text),
             true => {
                 let (a, b, ty) = (&self.text, &right.text, ty.c_name());
-                format!("in_order(Both<{ty}>{{{a}, {b}}}, [&]({ty} a, {ty} b) {{ return {}; }})", made("a", "b"))
+                format!(
+                    "in_order(Both<{ty}>{{{a}, {b}}}, [&]({ty} a, {ty} b) {{ return {}; }})",
+                    made("a", "b")
+                )
             }
         };
         Operand { text, can_fail: self.can_fail | right.can_fail | can_fail(op, ty) }

@@ -27,7 +27,7 @@ using namespace pto;
 
 template <typename T> AICORE inline T smaller(T a, T b) { return a < b ? a : b; }
 template <typename T> AICORE inline T larger(T a, T b) { return a > b ? a : b; }
-template <typename T> AICORE inline T ceil_div(T a, T b) { return a / b + (a % b != 0 ? 1 : 0); }
+template <typename T> AICORE inline T ceil_div(T a, T b) { return a / b + (a % b != 0 && (a < T{}) == (b < T{}) ? 1 : 0); }
 template <typename T> AICORE inline T minus(T a, T b) { return a > b ? a - b : 0; }
 #if defined(PTO_HOST)
 template <typename T> AICORE inline void of_buffer(T& tile, uint32_t buffer) { pto::host::of_buffer(tile, buffer); }

@@ -86,7 +86,9 @@ fn other(package: &Path, within: &Path, files: &[String]) -> Option<PathBuf> {
         let is_file = kind.is_some_and(|kind| kind.is_file());
         let is_own = files.iter().any(|file| Path::new(file) == path) || path == Path::new(MANIFEST);
         let is_built = match within == Path::new("") {
-            true => is_folder && whole.join("CMakeCache.txt").is_file() || is_file && path == Path::new(PROGRAM),
+            true => {
+                is_folder && whole.join("CMakeCache.txt").is_file() || is_file && path == Path::new(PROGRAM)
+            }
             false => false,
         };
         (!(is_built || is_file && is_own)).then_some(path)

@@ -163,14 +163,22 @@ fn faults_have_places(inputs: &Path, outputs: &Path, [loops, bytecode, table]: &
         assert_eq!(ended(command), (1, String::new(), want.to_owned()), "{}", package.display());
     }
     for (wrong, want) in [
-        ("1", "the condition of a loop still holds after its last round: write a larger `max`, at rows.wsp:22:5: `while wrong == 1 max 3 {"),
+        (
+            "1",
+            "the condition of a loop still holds after its last round: write a larger `max`, at rows.wsp:22:5: `while wrong == 1 max 3 {",
+        ),
         ("2", "a step of a loop below 1, at rows.wsp:23:"),
         ("3", "a row of an axis that its tables do not have, at rows.wsp:24:"),
         ("4", "arithmetic overflow: a result does not fit its type, at rows.wsp:25:29: `far + (wrong - 3)`"),
     ] {
         let said = [loops, bytecode].map(|package| {
             let mut command = Command::new(package.join("run"));
-            command.arg("--inputs").arg(inputs).arg("--outputs").arg(outputs).args(["--set", &format!("wrong={wrong}")]);
+            command
+                .arg("--inputs")
+                .arg(inputs)
+                .arg("--outputs")
+                .arg(outputs)
+                .args(["--set", &format!("wrong={wrong}")]);
             ended(command)
         });
         let [(code, _, err), other] = said;
