@@ -303,6 +303,12 @@ pub trait Prepared: Send {
     /// As [`Program::prepare`]. Then the arguments stay as they were.
     fn rebind(&mut self, args: Args) -> Result<(), RunError>;
 
+    /// Lets go of the arrays of the caller, where the program can do without them until a [`rebind`](Self::rebind) that names all of them; whether it
+    /// could. A run before that is refused.
+    fn release(&mut self) -> bool {
+        false
+    }
+
     /// Brings the tasks of a program that keeps them up to date when requests grow. Runs to come take arrays of the lengths that it was
     /// advanced to ([`rebind`](Self::rebind)), and generate no tasks.
     ///

@@ -165,6 +165,7 @@ fn link(
         cached,
         timeline: Mutex::new(None),
         counted: Mutex::default(),
+        again: Mutex::default(),
     })
 }
 
@@ -259,6 +260,7 @@ fn launch(path: &str, compilation: &Compilation, sources: &mut SourceMap) -> Res
         cached,
         timeline: Mutex::new(None),
         counted: Mutex::default(),
+        again: Mutex::default(),
         body: Body::Launch {
             plan,
             kept: OnceLock::new(),

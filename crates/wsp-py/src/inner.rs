@@ -1,5 +1,6 @@
 //! What is compiled: shared by programs, runs and bound programs.
 
+use crate::again::Again;
 use crate::errors;
 use crate::inputs::{self, Arguments, Need};
 use crate::options;
@@ -13,7 +14,7 @@ use pto_wsp::trace::key_of_workload;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use wsp_backend::{Absent, Args, Expand, KvLayout, Program, RunOptions, StartOrder};
+use wsp_backend::{Absent, Args, Expand, KvLayout, Outcome, Program, RunOptions, StartOrder};
 use wsp_diag::{Diagnostic, SourceMap};
 use wsp_ir::workload::{PoolSizes, Trace, WorkloadModule};
 use wsp_kernel::{CodeCache, Mode};
@@ -66,6 +67,8 @@ pub(crate) struct Inner {
     pub(crate) timeline: Mutex<Option<Arc<Timeline>>>,
     /// Values of sizes, and the number of tasks that the last run had with them, where there are no tables.
     pub(crate) counted: Mutex<Option<Counted>>,
+    /// What the last run of one task on the thread of its caller has bound.
+    pub(crate) again: Mutex<Option<Again>>,
 }
 
 /// Values of sizes, and the number of tasks that follow from them.
@@ -152,11 +155,16 @@ impl Inner {
         arguments: &Arguments,
         options: &RunOptions,
     ) -> Result<Ran, Vec<Diagnostic>> {
-        let ran = self.program.execute(arguments.args.clone(), options.clone());
-        let mut ran = Ran::from(ran?);
+        let ran = self.program.execute(arguments.args.clone(), options.clone())?;
+        Ok(self.told(ran, arguments))
+    }
+
+    /// What a run gave, with what there is to say of its arrays and of machine code.
+    pub(crate) fn told(&self, outcome: Outcome, arguments: &Arguments) -> Ran {
+        let mut ran = Ran::from(outcome);
         self.tell(&mut ran, arguments);
         ran.notes.extend(self.keep_code());
-        Ok(ran)
+        ran
     }
 
     /// Keeps machine code that runs have made since the last one; a note where that cannot be.

@@ -3,10 +3,11 @@
 //! **Boundary:** the only crate that knows Python. Its users are the modules of `python/pto_wsp`, not people.
 //!
 //! `compile` makes programs of traces, `program` runs them: `inputs` binds what a call gives by name, `arrays` finds the memory of
-//! arrays, `pages` makes such that begin at pages, `runs` waits for runs, on threads that stand by in `standing`, while it looks at signals, `plans` keeps what generators emitted, `kernels` calls Python functions for tasks, in `turns`, `graphs` has task
+//! arrays, `pages` makes such that begin at pages, `runs` waits for runs, on threads of the runtime's teams, while it looks at signals, `again` keeps what short ones have bound, `plans` keeps what generators emitted, `kernels` calls Python functions for tasks, in `turns`, `graphs` has task
 //! graphs, `gone` says when objects go unused, `public` keeps the package out of tracebacks, `errors` makes exceptions of findings.
 #![deny(unsafe_code)]
 
+mod again;
 mod arrays;
 mod compile;
 mod errors;
@@ -31,7 +32,6 @@ mod results;
 mod runs;
 mod signature;
 mod stack;
-mod standing;
 mod started;
 mod timeline;
 mod trace;

@@ -53,8 +53,12 @@ impl Registered {
 
 impl Drop for Registered {
     fn drop(&mut self) {
-        REGISTRY.lock().going_on.retain(|(number, _)| *number != self.0);
-        LESS.notify_all();
+        let mut registry = REGISTRY.lock();
+        registry.going_on.retain(|(number, _)| *number != self.0);
+        // Nothing waits before, and telling it is a call of the system.
+        if registry.closed {
+            LESS.notify_all();
+        }
     }
 }
 

@@ -1,11 +1,11 @@
 //! Runs: on the calling thread, or on one of their own while the caller waits and looks at signals.
 
+use crate::again::Again;
 use crate::errors;
 use crate::inner::Inner;
 use crate::inputs::Arguments;
 use crate::outcome::Ran;
 use crate::registry::{self, Awaited, Registered};
-use crate::standing;
 use crate::timeline;
 use crate::turns;
 use crate::watch;
@@ -21,6 +21,7 @@ use wsp_backend::{Payload, PayloadSlot, Progress, RunOptions, RunningTask};
 use wsp_core::Poll;
 use wsp_diag::{Code, Diagnostic};
 use wsp_runtime::clock;
+use wsp_runtime::standing::{self, LOOKS_FOR, look_for};
 use wsp_runtime::timeline::Timeline;
 use wsp_trace::python::arrays::{ELSEWHERE, OUTLIVES};
 
@@ -29,7 +30,6 @@ use wsp_trace::python::arrays::{ELSEWHERE, OUTLIVES};
 pub(crate) fn forked() {
     wsp_memory::forked();
     registry::forked();
-    standing::forked();
     turns::forked();
 }
 
@@ -167,13 +167,7 @@ pub(crate) fn execute(
     // A run on this thread sees between its tasks only that its time is over.
     options.sequential |= limit.is_none() && inner.alone(&arguments.args, &options);
     let outcome = if limit.is_none() && inner.on_caller(&options) {
-        let cancel = Arc::new(AtomicBool::new(false));
-        let _awaited = Awaited::new(&cancel)?;
-        let watched = Watched::looking(inner, RunOptions { cancel: Some(cancel), ..options });
-        let ran = py.detach(|| perform(inner, &arguments, &watched));
-        let done = ran.map_err(|failed| failed.raise(py, inner))?;
-        inner.keep(done.timeline);
-        done.outcome
+        on_caller(py, inner, arguments, options)?
     } else {
         let running = Running::start(inner, arguments, options)?;
         let _awaited = running.awaited()?;
@@ -181,6 +175,27 @@ pub(crate) fn execute(
         running.finish(py, inner)?
     };
     outcome.ok_or_else(|| internal("a run has no outcome").raise(py, inner))
+}
+
+/// Runs a program on this thread.
+fn on_caller(
+    py: Python<'_>,
+    inner: &Arc<Inner>,
+    mut arguments: Arguments,
+    options: RunOptions,
+) -> PyResult<Option<Ran>> {
+    if let Some(again) = Again::of(inner, &arguments, &options) {
+        let _awaited = Awaited::new(again.cancel())?;
+        let ran = py.detach(|| again.run(inner, &mut arguments));
+        return ran.map(Some).map_err(|failed| failed.raise(py, inner));
+    }
+    let cancel = Arc::new(AtomicBool::new(false));
+    let _awaited = Awaited::new(&cancel)?;
+    let watched = Watched::looking(inner, RunOptions { cancel: Some(cancel), ..options });
+    let ran = py.detach(|| perform(inner, &arguments, &watched));
+    let done = ran.map_err(|failed| failed.raise(py, inner))?;
+    inner.keep(done.timeline);
+    Ok(done.outcome)
 }
 
 /// Runs a program in another way than by itself, and waits for its end; the interpreter is released meanwhile. None when
@@ -403,7 +418,7 @@ impl Running {
 
     /// Waits at most until `deadline`; whether it has ended.
     fn wait_until(&self, deadline: Option<Instant>) -> bool {
-        if standing::look_for(standing::LOOKS_FOR, || self.is_over.load(Ordering::Acquire)) {
+        if look_for(LOOKS_FOR, || self.is_over.load(Ordering::Acquire)) {
             return true;
         }
         let mut state = lock(&self.state);

@@ -4,7 +4,6 @@ use crate::inner::Inner;
 use crate::inputs::Arguments;
 use crate::results::Figures;
 use crate::runs::{Limit, Running, internal};
-use crate::standing;
 use crate::watch;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -14,6 +13,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use wsp_backend::RunOptions;
 use wsp_runtime::clock;
+use wsp_runtime::standing;
 
 /// A run that goes on while Python does other things.
 #[pyclass(frozen, module = "pto_wsp._core")]

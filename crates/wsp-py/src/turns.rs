@@ -4,9 +4,9 @@
 //! takes. So of the threads that run tasks one at a time asks for the interpreter, and the others look meanwhile whether it is done. Where a turn lasts
 //! so long that its kernel computes without the interpreter, or waits for something, threads ask for it as they come.
 
-use crate::standing::look_for;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
+use wsp_runtime::standing::look_for;
 
 /// Turns that have begun and that have ended: odd while a thread has one.
 static TURNS: AtomicU64 = AtomicU64::new(0);

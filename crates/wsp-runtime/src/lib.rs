@@ -99,6 +99,7 @@ pub mod aicpu;
 pub mod clock;
 pub mod domain;
 pub mod simulate;
+pub mod standing;
 pub mod storage;
 pub mod tg;
 pub mod timeline;

@@ -5,10 +5,13 @@
 //! as well, [`KEPT`] at most.
 //!
 //! A thread of a pool that waits for a scope takes jobs of its own pool meanwhile. A task that starts a run must not wait in that
-//! way: it could take up a worker of the very run that waits for the task. There a thread of its own waits for the scope.
+//! way: it could take up a worker of the very run that waits for the task. There a thread of its own waits for the scope. A thread whose team has this one
+//! job alone may wait: its pool has no other.
 
-use crate::{StartError, clock};
+use crate::StartError;
+use crate::standing::{LOOKS_FOR, Tell, look_for};
 use rayon_core::{Scope, ThreadBuilder, ThreadPool, ThreadPoolBuilder};
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::error::Error;
 use std::hint;
@@ -17,20 +20,20 @@ use std::mem;
 use std::panic::resume_unwind;
 use std::process;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
 /// Teams that no run has.
 static IDLE: Mutex<Vec<Threads>> = Mutex::new(Vec::new());
-/// Most idle teams: as many runs at once find their threads started.
-const KEPT: usize = 4;
-/// How long a thread looks whether the others are done before it sleeps: some wake-ups' worth.
-const LOOKS_FOR: Duration = Duration::from_micros(50);
-/// Looks between two readings of the clock.
-const LOOKS: u32 = 64;
+/// Most idle teams: as many runs at once find their threads started, half of them beside their callers, each on a team of one.
+const KEPT: usize = 8;
 /// Pauses of a processor after the last job has said that it is done: some 100 ns.
 const SETTLES: u32 = 4;
+
+thread_local! {
+    /// Whether this thread does the only job of its team.
+    static HAS_THE_ONLY_JOB: Cell<bool> = const { Cell::new(false) };
+}
 
 /// Threads that one run has to itself, until it drops this.
 #[derive(Debug)]
@@ -53,23 +56,19 @@ impl Team {
         let idle = IDLE.try_lock().ok().and_then(|mut idle| {
             // Those of the parent of a fork are forgotten when they are dropped.
             idle.retain(Threads::are_here);
-            let enough = idle.iter().rposition(|threads| threads.others.len() >= count);
-            let at = enough.or(idle.len().checked_sub(1))?;
-            Some(idle.swap_remove(at))
+            // The smallest that is enough, and of these the last, whose caches are warmest.
+            let enough = (0..idle.len()).rev().filter(|&at| idle[at].others.len() >= count);
+            let at = enough.min_by_key(|&at| idle[at].others.len())?;
+            Some(idle.remove(at))
         });
-        let threads = match idle {
-            Some(threads) if threads.others.len() >= count => threads,
-            small => {
-                // The larger team takes its place.
-                drop(small);
-                Threads::new(count).map_err(|(started, reason)| StartError::Threads {
-                    wanted,
-                    started: started + own,
-                    reason,
-                })?
-            }
+        let made = || {
+            Threads::new(count).map_err(|(started, reason)| StartError::Threads {
+                wanted,
+                started: started + own,
+                reason,
+            })
         };
-        Ok(Team { threads: Some(threads) })
+        Ok(Team { threads: Some(idle.map_or_else(made, Ok)?) })
     }
 
     /// Works on all items at once, at most as many as there are threads, and does what is to be done `here` beside them. The
@@ -144,16 +143,31 @@ impl Team {
             pool.spawn(job);
         }
     }
+
+    /// Starts the only job of a team, which is given back after it; what the job gives is called then. Neither may panic.
+    pub(crate) fn stand_by_after(self, job: Box<dyn FnOnce() -> Tell + Send>) {
+        let Some(Threads { pool: Some(pool), .. }) = &self.threads else { return };
+        let pool = pool.clone();
+        pool.spawn(move || {
+            HAS_THE_ONLY_JOB.set(true);
+            let tell = job();
+            HAS_THE_ONLY_JOB.set(false);
+            drop(self);
+            tell();
+        });
+    }
 }
 
 impl Drop for Team {
     fn drop(&mut self) {
         let threads = self.threads.take().filter(Threads::are_here);
-        if let (Some(threads), Ok(mut idle)) = (threads, IDLE.try_lock())
-            && idle.len() < KEPT
-        {
-            idle.push(threads);
-        }
+        let (Some(threads), Ok(mut idle)) = (threads, IDLE.try_lock()) else { return };
+        idle.push(threads);
+        let smallest = (0..idle.len()).min_by_key(|&at| idle[at].others.len());
+        let surplus = smallest.filter(|_| idle.len() > KEPT).map(|at| idle.remove(at));
+        // Their end is waited for, and nothing waits for that.
+        drop(idle);
+        drop(surplus);
     }
 }
 
@@ -222,11 +236,11 @@ fn beside(
     left: &AtomicUsize,
     here: &mut Beside<'_>,
 ) -> Result<(), StartError> {
-    if rayon_core::current_thread_index().is_none() {
+    if rayon_core::current_thread_index().is_none() || HAS_THE_ONLY_JOB.get() {
         pool.in_place_scope(|scope| {
             spread(scope, count, job);
             here(Some(&|| spread(scope, 1, job)));
-            look_for(left);
+            look_for(LOOKS_FOR, || left.load(Ordering::Relaxed) == 0);
             // The scope counts a job just after the job has: a thread that waits for it meanwhile would sleep.
             (0..SETTLES).for_each(|_| hint::spin_loop());
         });
@@ -256,28 +270,11 @@ fn spread<'s>(scope: &Scope<'s>, jobs: usize, job: &'s (dyn Fn() + Sync)) {
     }
 }
 
-/// Looks for a while whether no job is left.
-fn look_for(left: &AtomicUsize) {
-    let start = clock::now();
-    loop {
-        for _ in 0..LOOKS {
-            if left.load(Ordering::Relaxed) == 0 {
-                return;
-            }
-            hint::spin_loop();
-        }
-        if clock::nanos_since(start) > LOOKS_FOR.as_nanos() as u64 {
-            return;
-        }
-        thread::yield_now();
-    }
-}
-
 /// Threads that end when this is dropped.
 #[derive(Debug)]
 struct Threads {
     /// None while they start, and when they end.
-    pool: Option<ThreadPool>,
+    pool: Option<Arc<ThreadPool>>,
     others: Vec<JoinHandle<()>>,
     /// The process that has them. The child of a fork has none of them.
     process: u32,
@@ -313,7 +310,7 @@ impl Threads {
             Ok(_) if threads.others.len() < count => {
                 return Err((threads.others.len() as u32, "a run has no more".to_owned()));
             }
-            Ok(pool) => threads.pool = Some(pool),
+            Ok(pool) => threads.pool = Some(Arc::new(pool)),
             // Those that were started end, and are waited for when `threads` is dropped.
             Err(error) => {
                 let reason = error.source().map_or_else(|| error.to_string(), ToString::to_string);
@@ -332,7 +329,9 @@ impl Threads {
 impl Drop for Threads {
     fn drop(&mut self) {
         let (pool, others) = (self.pool.take(), mem::take(&mut self.others));
-        if self.are_here() {
+        if pool.as_ref().is_some_and(|pool| pool.current_thread_index().is_some()) {
+            // The last job of the team ends them; what waits for a thread is not the thread itself.
+        } else if self.are_here() {
             drop(pool);
             // Panics of jobs were passed on by `each`.
             others.into_iter().for_each(|thread| drop(thread.join()));
@@ -493,6 +492,32 @@ mod tests {
         IDLE.lock().unwrap().push(parents);
         let team = Team::take(8, 0).unwrap();
         assert_eq!(team.threads.as_ref().map(|threads| threads.process), Some(process::id()));
+    }
+
+    #[test]
+    fn the_only_job_of_a_team_waits_for_another_team_and_tells_when_its_own_is_given_back() {
+        let (tells, told) = mpsc::channel();
+        let outer = team(1);
+        outer.stand_by_after(Box::new(move || {
+            let doubled = team(2).each(vec![1, 2], |item| item * 2, || thread::current().id());
+            let here = thread::current().id();
+            Box::new(move || tells.send((doubled, here)).expect("the test waits for it"))
+        }));
+        let (doubled, here) = told.recv().expect("the job tells");
+        assert_eq!(doubled, Ok((here, vec![2, 4])));
+        assert_ne!(here, thread::current().id());
+    }
+
+    #[test]
+    fn a_team_that_its_own_job_drops_ends_after_the_job() {
+        let threads = Threads::new(2).unwrap();
+        let pool = threads.pool.clone().expect("it has started");
+        let (tells, told) = mpsc::channel();
+        pool.spawn(move || {
+            drop(threads);
+            tells.send(()).expect("the test waits for it");
+        });
+        assert_eq!(told.recv(), Ok(()));
     }
 
     #[test]

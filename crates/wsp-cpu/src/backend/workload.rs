@@ -275,6 +275,10 @@ impl Prepared for PreparedTasks {
         self.notes = self.prepared.notes();
         Ok(())
     }
+
+    fn release(&mut self) -> bool {
+        self.prepared.release()
+    }
 }
 
 /// What a run gave, as the seam has it.

@@ -185,6 +185,12 @@ impl SharedTensor {
         self.is_callers.then_some(&self.view)
     }
 
+    /// An array of the caller without elements, of the same type and rank; none where there is no memory for it.
+    pub(crate) fn without_elements(&self) -> Option<SharedTensor> {
+        let nothing = Array::zeros(self.dtype(), &[0; MAX_RANK][..self.rank()]).ok()?;
+        Some(SharedTensor { is_callers: true, ..SharedTensor::own(nothing) })
+    }
+
     /// The array, when no run goes on; none for one of the caller.
     pub(crate) fn into_array(self, name: &str) -> Option<Result<Array, Diagnostic>> {
         let SharedTensor { view, is_callers } = self;

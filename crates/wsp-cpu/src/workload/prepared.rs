@@ -7,6 +7,7 @@ use super::outcome::WorkloadOutcome;
 use super::records::Record;
 use super::registry::KernelRegistry;
 use super::run::{Launch, Way};
+use super::settings::bad_option;
 use super::tensors::{Given, callers, in_place};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -27,6 +28,8 @@ pub struct PreparedWorkload {
     tasks: Tasks,
     /// Whether tasks may have written tensors that are not the caller's.
     dirty: bool,
+    /// Whether arrays of the caller are to be bound before the next run.
+    is_released: bool,
 }
 
 /// The tasks of the next run.
@@ -60,7 +63,8 @@ impl PreparedWorkload {
         let launch = Launch::new(kernels, registry, &inputs, &options)?;
         let outcome = launch.outcome(registry, &options);
         let registry = registry.clone();
-        Ok(PreparedWorkload { registry, inputs, options, launch, outcome, tasks: Tasks::First, dirty: false })
+        let (tasks, dirty, is_released) = (Tasks::First, false, false);
+        Ok(PreparedWorkload { registry, inputs, options, launch, outcome, tasks, dirty, is_released })
     }
 
     /// Runs the workload. Tensors that are not the caller's begin each run as they began the first. The outcome has no
@@ -83,6 +87,10 @@ impl PreparedWorkload {
     }
 
     fn run_beside(&mut self, claim: Option<&Arc<Claim>>) -> Result<&WorkloadOutcome, Vec<Diagnostic>> {
+        if self.is_released {
+            let fault = bad_option("the bound workload has let go of its arrays");
+            return Err(vec![fault.help("bind all of them before a run: `rebind`")]);
+        }
         let _claim = claimed(claim, &self.launch.uses).map_err(|fault| vec![fault])?;
         if self.dirty {
             self.start_again();
@@ -157,6 +165,8 @@ impl PreparedWorkload {
     ) -> Result<(), Vec<Diagnostic>> {
         if set.is_empty() && arrays.is_empty() && self.exchange(&views)? {
             self.inputs.views.extend(views);
+            self.launch.tasks.record(&self.inputs, self.options.recording);
+            self.is_released = false;
             return Ok(());
         }
         let mut inputs = self.inputs.clone();
@@ -169,7 +179,22 @@ impl PreparedWorkload {
         let launch = Launch::new(&self.launch.tasks.kernels, &self.registry, &inputs, &self.options)?;
         self.outcome = launch.outcome(&self.registry, &self.options);
         (self.inputs, self.launch, self.tasks, self.dirty) = (inputs, launch, Tasks::First, false);
+        self.is_released = false;
         Ok(())
+    }
+
+    /// Lets go of the arrays of the caller: the next run comes after a [`rebind`](Self::rebind), which gives all of them. Whether that can be.
+    pub(crate) fn release(&mut self) -> bool {
+        let Launch { tasks, uses, .. } = &mut self.launch;
+        for tensor in tasks.tensors.iter_mut().filter(|tensor| tensor.caller().is_some()) {
+            let Some(nothing) = tensor.without_elements() else { return false };
+            *tensor = nothing;
+            self.is_released = true;
+        }
+        *uses = Arc::default();
+        tasks.forget_regions();
+        self.inputs.views.clear();
+        true
     }
 
     /// Exchanges views for others of the same tensors; whether that was all there was to do.
@@ -179,6 +204,10 @@ impl PreparedWorkload {
         let place = |name: &String| kernels.module.tensors.iter().position(|t| t.name == *name);
         let places: Option<Vec<usize>> = views.keys().map(place).collect();
         let slots = &kernels.module.slots;
+        let is_all = places.as_ref().map(Vec::len) == Some(callers(kernels, &tasks.tensors).len());
+        if self.is_released && !is_all {
+            return Ok(false);
+        }
         let simple =
             |at: usize| tasks.tensors[at].caller().is_some() && slots.iter().all(|s| s.tensor.index() != at);
         let Some(places) = places.filter(|places| places.iter().all(|&at| simple(at))) else {
@@ -203,7 +232,6 @@ impl PreparedWorkload {
         if faults.is_empty() {
             *uses = claims::uses(all);
             tasks.forget_regions();
-            tasks.record(&self.inputs, self.options.recording);
             return Ok(true);
         }
         for (&at, tensor) in places.iter().zip(&mut made) {

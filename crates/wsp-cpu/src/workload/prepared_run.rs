@@ -126,6 +126,14 @@ impl PreparedRun {
         }
     }
 
+    /// Lets go of the arrays of the caller until all of them are bound again; whether that can be.
+    pub(crate) fn release(&mut self) -> bool {
+        match self {
+            PreparedRun::Declared { bound, .. } => bound.release(),
+            PreparedRun::Library(_) => false,
+        }
+    }
+
     /// Takes arguments in place of those of the same names.
     ///
     /// # Errors
