@@ -73,6 +73,12 @@ def only_by_name(call: str, unnamed: tuple[Any, ...], names: Iterable[str]) -> N
     )
 
 
+def moved(error: errors.WspError, span: Span | None) -> errors.WspError:
+    """An error that says the same at another place."""
+    number = int((error.code or "").removeprefix("WSP"))
+    return errors.make(type(error), number, error.message, span=span, notes=error.notes, help=error.help)
+
+
 attribute_error = partial(_make, errors.UnknownAttributeError)
 schedule_error = partial(_make, errors.ScheduleError)
 compile_error = partial(_make, errors.CompileError)

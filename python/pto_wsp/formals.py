@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
-from ._raise import trace_error
+from ._raise import moved, trace_error
 from ._seam import REQUIRED, Span
 from .axes import Dense, DenseDyn, FixedSize, Ragged, RaggedSpec, Row, Sparse, compressed_rows
+from .errors import WspError
 from .expr import Expr, describe
 from .names import check_name
 from .pipes import Channel
@@ -136,6 +137,8 @@ def _annotation(
         return annotation
     try:
         return evaluated(annotation, function, scope)
+    except WspError as problem:
+        raise moved(problem, span) from None
     except Exception as problem:
         raise trace_error(
             1017,

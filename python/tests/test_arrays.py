@@ -130,7 +130,7 @@ def test_a_tensor_whose_elements_are_negated_when_they_are_read_is_refused() -> 
     with pytest.raises(errors.ArgumentError) as refused:
         program(copy).execute({"x": Negated(x, True), "y": y})
     assert refused.value.code == "WSP1258"
-    assert refused.value.help == ("compute them: `x.resolve_neg()`",)
+    assert refused.value.help == ["compute them: `x.resolve_neg()`"]
 
 
 def test_a_read_only_array_handed_over_by_dlpack_is_no_output() -> None:

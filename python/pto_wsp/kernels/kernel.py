@@ -14,6 +14,7 @@ from .._pickled import name_of, named
 from .._raise import trace_error
 from .._seam import REQUIRED, ConstexprArg, ParamSpec, ScalarArg, Span, SpanTable, ViewSpec
 from ..dtypes import DTYPES, dtype_of
+from ..errors import WspError
 from ..expr import is_word
 from ..postponed import evaluated, method_of, scope_at
 from ..spans import span_of_node
@@ -394,9 +395,15 @@ def _parameters(source: Source, scope: dict[str, Any]) -> tuple[Param, ...]:
 
 
 def _annotation(source: Source, parameter: inspect.Parameter, scope: dict[str, Any], span: Span) -> ParamType:
-    annotation, note = parameter.annotation, ""
+    annotation, note, said = (
+        parameter.annotation,
+        "",
+        ["views may say more: `In[f32]`, `In[Tensor[f32, 64, None]]`"],
+    )
     try:
         annotation = evaluated(annotation, source.function, scope)
+    except WspError as error:
+        note, said = error.message, error.help
     except Exception as error:
         note = str(error)
     found = param_type(annotation) if not note else None
@@ -413,7 +420,7 @@ def _annotation(source: Source, parameter: inspect.Parameter, scope: dict[str, A
             notes=[note] if note else (),
             help=[
                 f"write `{parameter.name}: In`, `Out`, `InOut`, `Scalar` or `Constexpr`",
-                "views may say more: `In[f32]`, `In[f32, 64, None]`",
+                *said,
             ],
         )
     return found
