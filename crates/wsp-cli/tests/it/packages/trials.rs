@@ -155,6 +155,16 @@ fn near(outputs: &Path, plain: &Path) {
     }
 }
 
+/// Compiles the kernels of a package; its folder.
+fn compiled(package: &Path, platform: &str) -> PathBuf {
+    let mut compile = Command::new(std::env::var_os("CXX").unwrap_or("c++".into()));
+    compile.current_dir(package).args(["-std=c++17", "-O1", "-DWSP_ONE_FILE", "-I.", "-Iinclude", "-Ihost"]);
+    compile.args([platform, "-c", "aicore_dispatch.cpp"]);
+    let (code, _, err) = ended(compile);
+    assert_eq!(code, 0, "{err}");
+    package.to_owned()
+}
+
 /// Builds a package for one platform, and one with its kernels for each of the others.
 fn platforms(program: &Program, folder: &Folder, seeds: usize) {
     let (inputs, outputs, plain) = (folder.path("inputs"), folder.path("outputs"), folder.path("plain.npz"));
@@ -185,26 +195,17 @@ fn platforms(program: &Program, folder: &Folder, seeds: usize) {
             let to = folder.path(&format!("{chip}_{expand}"));
             program.emit(chip, expand, &to);
             let platform = format!("-DPTO_PLATFORM={chip}");
-            let kernels = kernels.get_or_insert_with(|| {
-                let mut compile = Command::new(std::env::var_os("CXX").unwrap_or("c++".into()));
-                compile.current_dir(&to).args([
-                    "-std=c++17",
-                    "-O1",
-                    "-DWSP_ONE_FILE",
-                    "-I.",
-                    "-Iinclude",
-                    "-Ihost",
-                ]);
-                let (code, _, err) = ended({
-                    compile.args([&platform, "-c", "aicore_dispatch.cpp"]);
-                    compile
-                });
-                assert_eq!(code, 0, "{err}");
-                to.clone()
-            });
+            let kernels = kernels.get_or_insert_with(|| compiled(&to, &platform));
             let before = folder.at("trials.hpp");
-            let library = device_library();
-            linked_with(&to, kernels, &[&library], &[&platform, "-include", &before]);
+            let links_device =
+                std::fs::read_to_string(to.join("CMakeLists.txt")).unwrap().contains("WSP_DEVICE_LIB");
+            let library = links_device.then(device_library);
+            linked_with(
+                &to,
+                kernels,
+                &library.as_deref().into_iter().collect::<Vec<_>>(),
+                &[&platform, "-include", &before],
+            );
             trials(&to, &inputs, &outputs, seeds, 0, program.set);
             near(&outputs, &plain);
         }
@@ -274,10 +275,8 @@ fn sanitizers_are_silent_over_packages() {
             let all =
                 ["main", "orchestration", "aicore_dispatch"].map(|file| format!("#include \"{file}.cpp\"\n"));
             std::fs::write(to.join("all.cpp"), all.concat()).unwrap();
-            let (code, _, err) = ended({
-                compile.args(["all.cpp", "-o", "run"]);
-                compile
-            });
+            compile.args(["all.cpp", "-o", "run"]);
+            let (code, _, err) = ended(compile);
             assert_eq!(code, 0, "{err}");
             let seeds = cases.map_or(1, |cases| cases.div_ceil(4));
             trials(&to, &folder.path(name), &folder.path("outputs"), seeds, 3, &[]);
