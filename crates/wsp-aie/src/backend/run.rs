@@ -22,10 +22,10 @@ impl Compiled {
     /// What of the options an array has no part of.
     fn refuse(&self, options: &RunOptions, args: &Args) -> Result<(), RunError> {
         options.check(self.source.kind())?;
-        // What is recorded, who stops a run, who claims its arrays and who is told how far it is are of the caller; those of task graphs are refused above.
+        // A seed picks among what schedules leave open, of which a design has nothing. What is recorded, who stops a run, who claims its arrays and who is told how far it is are of the caller; those of task graphs are refused above.
         let RunOptions {
             threads,
-            seed,
+            seed: _,
             window,
             replay,
             trace,
@@ -45,7 +45,6 @@ impl Compiled {
             workload;
         let given = [
             ("threads", *threads != 0),
-            ("seed", *seed != 0),
             ("kv_layout", *kv_layout != KvLayout::default()),
             ("aicpus", *aicpus != 0),
             ("expand", *expand != Expand::default()),
