@@ -78,3 +78,63 @@ fn of_two_operands_at_fault_the_left_one_is_named() {
         }
     }
 }
+
+/// Stores to all rows of a launch but the first ones.
+const PART: &str = "
+PTO_SHAPE(x, rows, 16)
+PTO_SHAPE(y, rows, 16)
+PTO_PARAM(uint32_t, first, 0)
+PTO_SPACE(Rows) { PTO_AXIS(row, 0, rows) }
+struct A { uint32_t row; };
+PTO_DESCRIPTOR_GEN(Rows) {
+    PTO_SCHEDULED_FOR(row) { if (row >= first) { PTO_EMIT_DESCRIPTOR(A{ .row = row }); } }
+}
+PTO_KERNEL_IMPL(copy) {
+    auto desc = PTO_GET_DESCRIPTOR<A>();
+    VecTile<float, 1, 16> t; TLOAD(t, x, {desc.row, 0}); TSTORE(y, t, {desc.row, 0});
+}
+void go(Tensor<float> x, Tensor<float> y) { PTO_LAUNCH(Rows, { .x = x, .y = y }); }
+";
+
+/// The status of a package's own program is that of `wsp run`, on both targets.
+#[test]
+fn outputs_that_tasks_leave_unwritten_end_every_run_with_one_status() {
+    let folder = Folder::with(&[("part.pto", PART)]);
+    let file = folder.at("part.pto");
+    let (inputs, outputs) = (folder.path("inputs"), folder.path("y.npz"));
+    super::save(&inputs, "x", &wsp_plan::Array::of(&[4, 16], &super::numbers(1, 64)).unwrap());
+    let x = format!("x={}", inputs.join("x.npy").display());
+    let part = "32 of 64 elements of `y` never written";
+    for (first, code, word) in
+        [("0", 0, ""), ("2", 1, part), ("3", 1, "48 of 64"), ("4", 1, "no task has stored to `y`")]
+    {
+        let set = format!("first={first}");
+        for target in ["cpu_sim", "ascend_host"] {
+            let args = ["run", &file, "--target", target, "--input", &x, "--set", &set, "--check"];
+            let (ended, out, err) = hosted(&folder, &args);
+            assert!(ended == code && err.contains(word), "{target} {first}: {out}{err}");
+        }
+        // A value that is set is in the text: there is a package of each.
+        let package = &built(&folder)[0];
+        let own = |more: &[&str]| {
+            let _ = std::fs::remove_file(&outputs);
+            let mut command = Command::new(package.join("run"));
+            command
+                .arg("--inputs")
+                .arg(&inputs)
+                .arg("--outputs")
+                .arg(&outputs)
+                .args(["--set", &set])
+                .args(more);
+            let ended = ended(command);
+            // What was computed is kept.
+            assert!(outputs.is_file() || ended.0 == 2, "{}", ended.2);
+            ended
+        };
+        let (ended, _, err) = own(&[]);
+        assert!(ended == code && err.contains(word), "{first}: {err}");
+        assert_eq!(own(&["--allow-unwritten", "y"]), (0, String::new(), String::new()));
+        let (ended, _, err) = own(&["--allow-unwritten", "z"]);
+        assert!(ended == 2 && err.contains("the launch writes no array of this name"), "{err}");
+    }
+}
