@@ -114,7 +114,8 @@ fn outputs_that_tasks_leave_unwritten_end_every_run_with_one_status() {
             let (ended, out, err) = hosted(&folder, &args);
             assert!(ended == code && err.contains(word), "{target} {first}: {out}{err}");
         }
-        let [package] = &built(&folder)[..] else { panic!("{:?}", built(&folder)) };
+        // A value that is set is in the text: there is a package of each.
+        let package = &built(&folder)[0];
         let own = |more: &[&str]| {
             let _ = std::fs::remove_file(&outputs);
             let mut command = Command::new(package.join("run"));
