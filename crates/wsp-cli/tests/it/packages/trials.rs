@@ -38,15 +38,15 @@ fn programs(folder: &Folder) -> Vec<Program> {
         set,
         expansions: ALL,
     };
-    // A graph of kernels over an eighth of the tokens, with less workspace.
+    // A graph of kernels over a sixteenth of the tokens, with less workspace.
     let examples = root().join("examples").display().to_string();
     let indexer = std::fs::read_to_string(root().join("examples/deepseek_indexer.tg")).unwrap();
     let mut indexer = indexer.replace("use \"", &format!("use \"{examples}/"));
     for (from, to) in [
-        ("4096", "512"),
-        ("[1024,", "[128,"),
-        ("Q_TENSOR, 1024*", "Q_TENSOR, 128*"),
-        ("INDICES, 1024*", "INDICES, 128*"),
+        ("4096", "256"),
+        ("[1024,", "[64,"),
+        ("Q_TENSOR, 1024*", "Q_TENSOR, 64*"),
+        ("INDICES, 1024*", "INDICES, 64*"),
         ("WORKSPACE, 512*1024*1024", "WORKSPACE, 512*1024"),
     ] {
         assert!(indexer.contains(from), "{from}");
