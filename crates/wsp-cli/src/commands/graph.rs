@@ -20,7 +20,7 @@ use wsp_plan::PlanSource;
 
 /// What takes the way in which dependences are found.
 const NO_EDGES: &str =
-    "has no effect on what is written: edges are in `--edges`, `--dot`, `--emit pending` and `--summary`";
+    "has no effect on `--placement`: edges are in `--edges`, `--dot`, `--emit pending` and `--summary`";
 
 /// Lists or sums up a graph.
 pub(super) fn graph(session: &mut Session, args: &GraphArgs) -> Result<Outcome, Vec<Diagnostic>> {
