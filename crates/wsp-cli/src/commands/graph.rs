@@ -20,13 +20,13 @@ use wsp_plan::PlanSource;
 
 /// What takes the way in which dependences are found.
 const NO_EDGES: &str =
-    "has no effect on what is written: edges are in `--edges`, `--dot`, `--emit pending` and `--summary`";
+    "has no effect on `--placement`: edges are in `--edges`, `--dot`, `--emit pending` and `--summary`";
 
 /// Lists or sums up a graph.
 pub(super) fn graph(session: &mut Session, args: &GraphArgs) -> Result<Outcome, Vec<Diagnostic>> {
     let outputs = Outputs::of(args);
     outputs.check(args).map_err(|fault| vec![fault])?;
-    let is_idle = args.deps.is_some() && !outputs.has_edges();
+    let is_idle = args.deps.is_some() && !outputs.has_graph();
     options::refuse(&[("--deps", is_idle)], NO_EDGES).map_err(|fault| vec![fault])?;
     let kind = Kind::of(&args.file);
     if kind.is_unit() {
@@ -216,9 +216,9 @@ impl Outputs {
         outputs
     }
 
-    /// Whether edges, or what is counted of them, are among what is written.
-    fn has_edges(&self) -> bool {
-        self.summary || self.edges.is_some() || self.dot.is_some() || self.pending.is_some()
+    /// Whether more is written than places: a list of the graph, or what is counted of it.
+    fn has_graph(&self) -> bool {
+        self.summary || self.lists().any(|(option, _)| option != "--placement")
     }
 
     /// Whether accesses are among what is written.
