@@ -5,26 +5,20 @@
 
 use crate::inner::{Body, Inner};
 use crate::inputs::Arguments;
+use crate::kept::Kept;
 use crate::outcome::Ran;
-use crate::runs::{Failed, Watched};
 use crate::signature::Role;
+use crate::watched::{Failed, Watched};
 use std::mem::take;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
-use wsp_backend::{Args, Prepared, RunError, RunOptions};
-use wsp_plan::ParamValue;
+use wsp_backend::{Args, RunError, RunOptions};
 
 /// Most tasks of a run that is kept.
 const MOST_TASKS: u64 = 16;
 
-/// A workload that is bound but for the arrays of the caller.
-pub(crate) struct Again {
-    watched: Watched,
-    cancel: Arc<AtomicBool>,
-    values: Vec<(String, ParamValue)>,
-    /// None before the first run.
-    workload: Option<Box<dyn Prepared>>,
-}
+/// A run that takes what the last one has left.
+pub(crate) struct Again(Kept);
 
 impl Again {
     /// What a run takes: what the last one with these values and options has left, or nothing. None for a run that leaves nothing.
@@ -33,41 +27,40 @@ impl Again {
             return None;
         }
         let last = inner.again.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let fits =
-            |last: &Again| last.values == arguments.args.values && are_same(last.watched.options(), options);
-        Some(last.filter(fits).unwrap_or_else(|| {
+        let fits = |last: &Kept| last.serves(&arguments.args.values, options);
+        Some(Again(last.filter(fits).unwrap_or_else(|| {
             let cancel = Arc::new(AtomicBool::new(false));
             // The claim is that of one run.
             let options = RunOptions { cancel: Some(cancel.clone()), claim: None, ..options.clone() };
-            let watched = Watched::looking(inner, options);
-            Again { watched, cancel, values: arguments.args.values.clone(), workload: None }
-        }))
+            let watched = Watched::looking(inner.has_functions(), options);
+            Kept { watched, cancel, values: arguments.args.values.clone(), workload: None }
+        })))
     }
 
     /// What stops the run.
     pub(crate) fn cancel(&self) -> &Arc<AtomicBool> {
-        &self.cancel
+        &self.0.cancel
     }
 
     /// Runs on the arrays of the arguments, and leaves what the next run takes.
     pub(crate) fn run(mut self, inner: &Inner, arguments: &mut Arguments) -> Result<Ran, Failed> {
-        self.cancel.store(false, Ordering::Relaxed);
+        self.0.cancel.store(false, Ordering::Relaxed);
         let ran = self.launch(inner, arguments);
-        let ran = ran.map_err(|error| self.watched.failed(error.into()))?;
-        if self.workload.as_mut().is_some_and(|workload| workload.release()) {
-            *inner.again.lock().unwrap_or_else(PoisonError::into_inner) = Some(self);
+        let ran = ran.map_err(|error| self.0.watched.failed(error.into()))?;
+        if self.0.workload.as_mut().is_some_and(|workload| workload.release()) {
+            *inner.again.lock().unwrap_or_else(PoisonError::into_inner) = Some(self.0);
         }
         Ok(ran)
     }
 
     fn launch(&mut self, inner: &Inner, arguments: &mut Arguments) -> Result<Ran, RunError> {
         let args = take(&mut arguments.args);
-        let workload = match &mut self.workload {
+        let workload = match &mut self.0.workload {
             Some(workload) => {
                 workload.rebind(Args { views: args.views, ..Args::default() })?;
                 workload
             }
-            None => self.workload.insert(inner.program.prepare(args, self.watched.options().clone())?),
+            None => self.0.workload.insert(inner.program.prepare(args, self.0.watched.options().clone())?),
         };
         workload.launch(arguments.claim.as_ref())?;
         let outcome = workload.outcome()?;
@@ -82,16 +75,9 @@ fn leaves_something(inner: &Inner, arguments: &Arguments, options: &RunOptions) 
         && !options.trace
         && !inner.measures()
         && options.replay.is_none()
+        && options.progress.is_none()
         && args.arrays.is_empty()
         && copied.is_empty()
         && inner.signature.tensors.iter().all(|tensor| tensor.role == Role::Argument)
         && inner.tasks(args).is_some_and(|tasks| tasks <= MOST_TASKS)
-}
-
-/// Whether what is asked of two runs is the same, whatever they are stopped and watched by.
-fn are_same(one: &RunOptions, other: &RunOptions) -> bool {
-    let RunOptions { threads, seed, window, recording, sequential, plain, spaces, workload, .. } = one;
-    (*threads, *seed, *window) == (other.threads, other.seed, other.window)
-        && (*recording, *sequential, *plain) == (other.recording, other.sequential, other.plain)
-        && (spaces, workload) == (&other.spaces, &other.workload)
 }

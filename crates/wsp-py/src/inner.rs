@@ -1,8 +1,8 @@
 //! What is compiled: shared by programs, runs and bound programs.
 
-use crate::again::Again;
 use crate::errors;
 use crate::inputs::{self, Arguments, Need};
+use crate::kept::Kept;
 use crate::options;
 use crate::outcome::Ran;
 use crate::own::{LaunchOptions, Plan, PlanProgram};
@@ -68,7 +68,7 @@ pub(crate) struct Inner {
     /// Values of sizes, and the number of tasks that the last run had with them, where there are no tables.
     pub(crate) counted: Mutex<Option<Counted>>,
     /// What the last run of one task on the thread of its caller has bound.
-    pub(crate) again: Mutex<Option<Again>>,
+    pub(crate) again: Mutex<Option<Kept>>,
 }
 
 /// Values of sizes, and the number of tasks that follow from them.

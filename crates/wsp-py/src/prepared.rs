@@ -6,8 +6,9 @@ use crate::inputs::{Arguments, Copied, Need, exchanged};
 use crate::integers::SeenList;
 use crate::registry::Awaited;
 use crate::results::Figures;
-use crate::runs::{Done, Running, Watched};
+use crate::runs::{Done, Running};
 use crate::timeline;
+use crate::watched::Watched;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -67,7 +68,11 @@ impl Bindings {
         let is_traced = options.trace || inner.measures();
         let cancel = Arc::new(AtomicBool::new(false));
         options.cancel = Some(cancel.clone());
-        let watched = if on_caller { Watched::looking(inner, options) } else { Watched::new(inner, options) };
+        let watched = if on_caller {
+            Watched::looking(inner.has_functions(), options)
+        } else {
+            Watched::new(inner.has_functions(), options)
+        };
         if matches!(&inner.body, Body::Workload(plan) if plan.library.is_some()) {
             let message = "a workload whose kernels are those of a used file cannot be bound";
             return Err(errors::fault(py, Diagnostic::error(BAD_OPTION, message).help(EXECUTE)));

@@ -9,19 +9,20 @@ use crate::registry::{self, Awaited, Registered};
 use crate::timeline;
 use crate::turns;
 use crate::watch;
+use crate::watched::{Failed, LOOK, Watched, lock};
 use pyo3::exceptions::{PyException, PyRuntimeError};
 use pyo3::prelude::*;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
-use wsp_backend::{Payload, PayloadSlot, Progress, RunOptions, RunningTask};
-use wsp_core::Poll;
+use wsp_backend::{Progress, RunOptions, RunningTask};
 use wsp_diag::{Code, Diagnostic};
 use wsp_runtime::clock;
-use wsp_runtime::standing::{self, LOOKS_FOR, look_for};
+use wsp_runtime::look::{LOOKS_FOR, look_for};
+use wsp_runtime::standing;
 use wsp_runtime::timeline::Timeline;
 use wsp_trace::python::arrays::{ELSEWHERE, OUTLIVES};
 
@@ -43,9 +44,6 @@ pub(crate) fn may_go_on(py: Python<'_>) -> PyResult<()> {
         .help("call `execute(…)`, which ends before the task does, or start the run outside of the kernel");
     Err(errors::fault(py, fault))
 }
-
-/// How long Ctrl-C waits at most to be noticed.
-const LOOK: Duration = Duration::from_millis(20);
 
 /// Codes of runs that were stopped from outside.
 const STOPS: [Code; 2] = [Code(574), Code(607)];
@@ -73,15 +71,6 @@ struct Exceeded {
     running: Vec<RunningTask>,
 }
 
-/// Why a run failed.
-pub(crate) struct Failed {
-    faults: Vec<Diagnostic>,
-    /// The exception of a Python kernel.
-    payload: Option<Payload>,
-    /// What a signal handler raised.
-    signal: Option<PyErr>,
-}
-
 impl Failed {
     /// The exception that the caller gets.
     pub(crate) fn raise(self, py: Python<'_>, inner: &Inner) -> PyErr {
@@ -98,62 +87,6 @@ impl Failed {
         }
         errors::caused(py, &self.faults, &inner.sources, Some(&cause))
     }
-}
-
-/// Options of a run with all that its end is told by.
-pub(crate) struct Watched {
-    options: RunOptions,
-    payload: PayloadSlot,
-    signal: Arc<Mutex<Option<PyErr>>>,
-}
-
-impl Watched {
-    /// Of a run on another thread than the caller's.
-    pub(crate) fn new(inner: &Inner, mut options: RunOptions) -> Watched {
-        let payload = PayloadSlot::default();
-        options.payload = inner.has_functions().then(|| payload.clone());
-        Watched { options, payload, signal: Arc::default() }
-    }
-
-    /// Of a run on the caller's thread: it looks at signals itself.
-    pub(crate) fn looking(inner: &Inner, options: RunOptions) -> Watched {
-        let mut watched = Watched::new(inner, options);
-        watched.options.poll = Some(signals(&watched.signal));
-        watched
-    }
-
-    /// The options.
-    pub(crate) fn options(&self) -> &RunOptions {
-        &self.options
-    }
-
-    /// A run that failed with these findings.
-    pub(crate) fn failed(&self, faults: Vec<Diagnostic>) -> Failed {
-        Failed { faults, payload: self.payload.take(), signal: lock(&self.signal).take() }
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Looks at signals now and then; stops when a handler raises, and leaves what it raised in `found`.
-fn signals(found: &Arc<Mutex<Option<PyErr>>>) -> Arc<dyn Poll> {
-    let (found, last) = (found.clone(), Mutex::new(clock::now()));
-    Arc::new(move || {
-        let Ok(mut last) = last.try_lock() else { return false };
-        if clock::now().saturating_duration_since(*last) < LOOK {
-            return false;
-        }
-        *last = clock::now();
-        match Python::try_attach(|py| py.check_signals()) {
-            Some(Err(raised)) => {
-                *lock(&found) = Some(raised);
-                true
-            }
-            _ => false,
-        }
-    })
 }
 
 /// Runs a program and waits for its end; the interpreter is released meanwhile.
@@ -191,7 +124,7 @@ fn on_caller(
     }
     let cancel = Arc::new(AtomicBool::new(false));
     let _awaited = Awaited::new(&cancel)?;
-    let watched = Watched::looking(inner, RunOptions { cancel: Some(cancel), ..options });
+    let watched = Watched::looking(inner.has_functions(), RunOptions { cancel: Some(cancel), ..options });
     let ran = py.detach(|| perform(inner, &arguments, &watched));
     let done = ran.map_err(|failed| failed.raise(py, inner))?;
     inner.keep(done.timeline);
@@ -256,7 +189,7 @@ pub(crate) fn interruptible<R: Send>(
 
 /// Runs a program to its end.
 fn perform(inner: &Inner, arguments: &Arguments, watched: &Watched) -> Result<Done, Failed> {
-    let ran = inner.execute(arguments, &watched.options);
+    let ran = inner.execute(arguments, watched.options());
     let outcome = ran.map_err(|faults| watched.failed(faults))?;
     arguments.give_back(&outcome.outputs);
     let timeline = timeline::with_coordinates(timeline::of_run(&outcome), inner, arguments);
@@ -313,7 +246,7 @@ impl Running {
         if let Some(tasks) = inner.tasks(&arguments.args) {
             progress.expect(tasks);
         }
-        let watched = Watched::new(inner, options);
+        let watched = Watched::new(inner.has_functions(), options);
         let inner = inner.clone();
         Running::spawn(cancel, progress, move || perform(&inner, &arguments, &watched))
     }

@@ -6,7 +6,7 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
-use wsp_runtime::standing::look_for;
+use wsp_runtime::look::look_for;
 
 /// Turns that have begun and that have ended: odd while a thread has one.
 static TURNS: AtomicU64 = AtomicU64::new(0);

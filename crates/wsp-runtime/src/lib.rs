@@ -98,6 +98,7 @@ mod worker;
 pub mod aicpu;
 pub mod clock;
 pub mod domain;
+pub mod look;
 pub mod simulate;
 pub mod standing;
 pub mod storage;

@@ -9,7 +9,7 @@
 //! job alone may wait: its pool has no other.
 
 use crate::StartError;
-use crate::standing::{LOOKS_FOR, Tell, look_for};
+use crate::look::{LOOKS_FOR, look_for};
 use rayon_core::{Scope, ThreadBuilder, ThreadPool, ThreadPoolBuilder};
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -22,6 +22,9 @@ use std::process;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
+
+/// What tells that work is done.
+pub type Tell = Box<dyn FnOnce()>;
 
 /// Teams that no run has.
 static IDLE: Mutex<Vec<Threads>> = Mutex::new(Vec::new());
