@@ -64,7 +64,7 @@ or pass another array.";
     pub OPTION_OF_OTHERS = 882, "an option does not apply to this program",
         "\
 The option belongs to another kind of program: `--generate` and `kv_layout` to `.pto` programs, `--devices` to task graphs; or to
-another target: a design for an array (`--target xdna2`) is interpreted on one thread, and takes neither `--threads` nor `--aicpus`; or
+another target: a design for an array (`xdna1`, `xdna2`) is interpreted on one thread, and takes neither `--threads` nor `--aicpus`; or
 it asks for something that this run does not have: in virtual time (`trace = cycles`) no kernel runs, so there are no
 outputs to write or to check; a task graph is made of parameters and tables, not of tensors; a file of kernels of which the unit calls
 none adds nothing. An option that would have no effect is refused by its name, whatever the file. Leave it out.";

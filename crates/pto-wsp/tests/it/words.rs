@@ -25,10 +25,11 @@ const CRATES: [&str; 15] = [
 ];
 
 /// Codes that the command line reports, the table of words itself, and options of other programs: of compilers, and of packages.
-const OTHERS: [&str; 5] = [
+const OTHERS: [&str; 6] = [
     "pto-wsp/src/codes.rs",
     "wsp-diag/src/face.rs",
     "pto-wsp/src/hosted.rs",
+    "pto-wsp/src/hosted/compiler.rs",
     "wsp-ascend/src/hosted.rs",
     "wsp-ascend/src/package/build.rs",
 ];

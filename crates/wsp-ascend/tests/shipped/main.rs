@@ -135,7 +135,7 @@ fn versions_that_do_not_fit_are_refused() {
     // A kernel includes no header of this project.
     write(&folder.join("k.cpp"), include_str!("../golden/kernel_rmsnorm_a2.cpp"));
     let told = |file: &str, define: &str| {
-        let output = compile(&folder, &["-fsyntax-only", "-w", define, file]);
+        let output = compile(&folder, &["-fsyntax-only", "-w", "-DPTO_PLATFORM=a2", define, file]);
         (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
     };
     for file in ["a.cpp", "k.cpp"] {
