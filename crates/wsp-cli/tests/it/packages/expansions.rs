@@ -305,7 +305,7 @@ fn what_is_set_is_what_launches_of_the_package_have_unless_told_otherwise() {
     let lens = format!("lens={}", folder.path("inputs/lens.npy").display());
     for (file, data, set, value) in [
         ("all.pto", &["--input", &*lens][..], "scale=4.75", "4.75"),
-        ("rows.wsp", &["--generate"], "rounds=77", "77"),
+        ("rows.wsp", &["--generate"], "rounds=1313", "1313"),
     ] {
         let program = |name: &str, more: &[&str]| {
             let (to, file) = (folder.at(name), folder.at(file));

@@ -272,8 +272,8 @@ fn sanitizers_are_silent_over_packages() {
             ]);
             compile.args(["-I.", "-Iinclude", "-Ihost", "-fno-sanitize-recover=all", "-include"]);
             compile.arg(folder.path("trials.hpp")).arg(format!("-fsanitize={sanitizer}"));
-            let all =
-                ["main", "orchestration", "aicore_dispatch"].map(|file| format!("#include \"{file}.cpp\"\n"));
+            let all = ["main", "host/inputs", "host/run", "orchestration", "aicore_dispatch"]
+                .map(|file| format!("#include \"{file}.cpp\"\n"));
             std::fs::write(to.join("all.cpp"), all.concat()).unwrap();
             compile.args(["all.cpp", "-o", "run"]);
             let (code, _, err) = ended(compile);
