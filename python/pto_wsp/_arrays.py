@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ._core import KernelArray
 
-__all__ = ["to_memoryview", "to_numpy", "view"]
+__all__ = ["element_type", "to_memoryview", "to_numpy", "view"]
 
 _FORMATS = {
     "f16": "e",
@@ -59,14 +59,21 @@ def to_numpy(array: KernelArray) -> Any:
     if numpy is None:
         import numpy
     seen = numpy.asarray(array)
-    if seen.dtype.kind != "V":
-        return seen
-    name, bits = _OF_ML_DTYPES[array.dtype]
+    return seen if seen.dtype.kind != "V" else seen.view(element_type(array.dtype))
+
+
+def element_type(name: str) -> Any:
+    """What ``to_numpy`` gives elements of a type as: a ``numpy.dtype``. Raises ``ImportError`` without it."""
+    import numpy
+
+    if name not in _OF_ML_DTYPES:
+        return numpy.dtype(_FORMATS[name])
+    known, bits = _OF_ML_DTYPES[name]
     try:
         import ml_dtypes
     except ImportError:
-        return seen.view(bits)
-    return seen.view(getattr(ml_dtypes, name))
+        return numpy.dtype(bits)
+    return numpy.dtype(getattr(ml_dtypes, known))
 
 
 def to_memoryview(array: KernelArray) -> memoryview:

@@ -48,6 +48,9 @@ def compile(
 def new_array(dtype: str, shape: Sequence[int]) -> KernelArray:
     """An array of zeros that begins at a page of memory."""
 
+def task_coords() -> list[int] | None:
+    """Coordinates of the task whose Python kernel runs on this thread; None outside of tasks."""
+
 def stop_all() -> None:
     """Stops all runs that go on and waits for their ends."""
 

@@ -102,6 +102,9 @@ class Program:
         if options["enable_debug"]:
             partial, named = functools.partial, functools.update_wrapper
             callables = {name: named(partial(each, debug=True), each) for name, each in callables.items()}
+            for each in callables.values():
+                # What looks for such elements is between runtime and function.
+                each.direct = None  # type: ignore[attr-defined]
         with _AT_CALLER:
             core = _core.compile(trace, options=compile_part(options), callables=callables)
         return cls._made(core, trace, options, callables, arrays, name)

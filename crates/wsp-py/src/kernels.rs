@@ -1,10 +1,12 @@
 //! Kernels that are Python functions: called for each task with views of its regions.
 
-use crate::ffi::{Owner, array_struct, stay_known, within_task};
+use crate::direct::Direct;
+use crate::ffi::{NumPy, Owner, array_struct, stay_known, within_task};
 use crate::turns::Turn;
 use pto_wsp::workload::{KernelCx, KernelFault};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use std::cell::RefCell;
 use std::sync::Arc;
 use wsp_core::DType;
 use wsp_memory::{View, ViewAccess};
@@ -38,6 +40,16 @@ impl KernelArray {
             writable: view.access() == ViewAccess::ReadWrite,
             _owner: view.into_buffer(),
         }
+    }
+
+    /// The array of NumPy over it, which holds it.
+    ///
+    /// # Errors
+    /// NumPy's refusal.
+    pub(crate) fn numpy<'py>(self, py: Python<'py>, numpy: &NumPy) -> PyResult<Bound<'py, PyAny>> {
+        let held = Bound::new(py, self)?;
+        let KernelArray { address, dtype, dims, strides, writable, .. } = held.get();
+        numpy.array(held.as_any().clone(), (*address, *dtype), dims, strides, *writable)
     }
 
     /// An array that nobody else has.
@@ -155,11 +167,41 @@ fn typestr(dtype: DType) -> &'static str {
     }
 }
 
+thread_local! {
+    /// Coordinates of the task whose function runs on this thread.
+    static COORDINATES: RefCell<Option<Vec<i64>>> = const { RefCell::new(None) };
+}
+
+/// A task has its coordinates until this is dropped; then the task around it has its own again.
+struct Coordinates(Option<Vec<i64>>);
+
+impl Coordinates {
+    fn begin(coordinates: &[i64]) -> Coordinates {
+        Coordinates(COORDINATES.replace(Some(coordinates.to_vec())))
+    }
+}
+
+impl Drop for Coordinates {
+    fn drop(&mut self) {
+        COORDINATES.set(self.0.take());
+    }
+}
+
+/// Coordinates of the task whose Python kernel runs on this thread; none outside of tasks.
+#[pyfunction]
+pub(crate) fn task_coords() -> Option<Vec<i64>> {
+    COORDINATES.with_borrow(Clone::clone)
+}
+
 /// A function that runs the tasks of a kernel.
 pub(crate) struct Function {
     callable: Py<PyAny>,
     /// Dimensions of each array that it sees; all where it does not say.
     keep: Vec<Vec<usize>>,
+    /// Coordinates of its tasks, the first of its scalars.
+    ncoords: usize,
+    /// The function of the user, where it can be called with arrays of NumPy.
+    direct: Option<Direct>,
 }
 
 impl<'py> FromPyObject<'_, 'py> for Function {
@@ -167,25 +209,39 @@ impl<'py> FromPyObject<'_, 'py> for Function {
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Function> {
         let keep = object.getattr_opt("keep")?.map(|keep| keep.extract()).transpose()?;
-        Ok(Function { callable: object.to_owned().unbind(), keep: keep.unwrap_or_default() })
+        let ncoords = object.getattr_opt("ncoords")?.map(|ncoords| ncoords.extract()).transpose()?;
+        let direct = object.getattr_opt("direct")?.filter(|direct| !direct.is_none());
+        Ok(Function {
+            callable: object.to_owned().unbind(),
+            keep: keep.unwrap_or_default(),
+            ncoords: ncoords.unwrap_or_default(),
+            direct: direct.map(|direct| direct.extract()).transpose()?,
+        })
     }
 }
 
-/// Calls a function for a task: `callable(views, scalars)`, two tuples in declared order.
+/// Calls a function for a task: `callable(views, scalars)`, two tuples in declared order, or the function of the user itself.
 ///
 /// # Errors
 /// What the function raises, as the payload of the fault.
-pub(crate) fn call(Function { callable, keep }: &Function, cx: &KernelCx<'_>) -> Result<(), KernelFault> {
+pub(crate) fn call(function: &Function, cx: &KernelCx<'_>) -> Result<(), KernelFault> {
+    let Function { callable, keep, ncoords, direct } = function;
     // The package calls a function twice that may look at what an `Out` of integers holds.
     let views = (0..cx.regions().len()).map(|n| cx.view_unread(n)).collect::<Result<Vec<_>, _>>()?;
     let _turn = Turn::wait();
     let called = Python::try_attach(|py| {
         stay_known(py);
+        let _coordinates = Coordinates::begin(cx.scalars().get(..*ncoords).unwrap_or_default());
         within_task(|| {
             let run = || -> PyResult<()> {
-                let views = views.into_iter().enumerate();
-                let views = views.map(|(n, view)| Bound::new(py, KernelArray::new(view, keep.get(n))));
-                let views = PyTuple::new(py, views.collect::<PyResult<Vec<_>>>()?)?;
+                let views =
+                    views.into_iter().enumerate().map(|(n, view)| KernelArray::new(view, keep.get(n)));
+                if let Some((direct, numpy)) = direct.as_ref().zip(NumPy::get(py)) {
+                    let arrays = views.map(|view| view.numpy(py, numpy)).collect::<PyResult<Vec<_>>>()?;
+                    return direct.call(py, &arrays, cx.scalars());
+                }
+                let views = views.map(|view| Bound::new(py, view)).collect::<PyResult<Vec<_>>>()?;
+                let views = PyTuple::new(py, views)?;
                 callable.call1(py, (views, PyTuple::new(py, cx.scalars())?))?;
                 Ok(())
             };

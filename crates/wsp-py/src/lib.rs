@@ -10,6 +10,7 @@
 mod again;
 mod arrays;
 mod compile;
+mod direct;
 mod errors;
 mod ffi;
 mod gone;
@@ -55,6 +56,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(compile::load_program, module)?)?;
     module.add_function(wrap_pyfunction!(library::library, module)?)?;
     module.add_function(wrap_pyfunction!(pages::new_array, module)?)?;
+    module.add_function(wrap_pyfunction!(kernels::task_coords, module)?)?;
     module.add_function(wrap_pyfunction!(registry::stop_all, module)?)?;
     module.add_function(wrap_pyfunction!(graphs::task_graph_text, module)?)?;
     module.add_function(wrap_pyfunction!(graphs::task_graph_bytes, module)?)?;

@@ -9,6 +9,7 @@ import types
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from .. import _core
 from .._arrays import to_memoryview, to_numpy
 from .._seam import ViewSpec, caller_span
 from ..errors import KernelError
@@ -20,13 +21,15 @@ from .twice import FAULT_OF_A_TASK, call_twice, may_read
 if TYPE_CHECKING:
     from .kernel import Param
 
-_task = threading.local()
-"""The coordinates of the Python kernel that runs on each thread."""
+_called = threading.local()
+"""The coordinates that `run` of a task function is called with on each thread where no program calls it."""
 
 
 def current_coord(n: int) -> int:
     """Coordinate `n` of the task whose Python kernel runs on this thread."""
-    coords = getattr(_task, "coords", None)
+    coords = _core.task_coords()
+    if coords is None:
+        coords = getattr(_called, "coords", None)
     if coords is None:
         raise codes.kernel_error(
             codes.OUTSIDE,
@@ -53,8 +56,11 @@ def task_function(
     constants: dict[str, Any],
 ) -> Callable[..., None]:
     """What runs a task: its function on arrays, numbers and constants, by name. Of each array it is to be
-    given the dimensions that `keep` lists: the others are indexed. With `debug` an `Out` whose elements it
-    computes from what was there is an error, for integers too.
+    given the dimensions that `keep` lists: the others are indexed. The first `ncoords` scalars are its
+    coordinates, which `current_coord` gives. With `debug` an `Out` whose elements it computes from what was
+    there is an error, for integers too.
+
+    The function itself is called with arrays of NumPy where `direct` says how, see `_direct`.
     """
 
     function = source.function
@@ -62,10 +68,13 @@ def task_function(
     forgotten = never_used(source, list(outs))
     doubtful = may_read(source, list(outs))
 
+    def refuse(returned: Any) -> None:
+        raise returned_value(function.__name__, function, returned)
+
     def call(arguments: dict[str, Any]) -> None:
         returned = function(**arguments)
         if returned is not None:
-            raise returned_value(function.__name__, function, returned)
+            refuse(returned)
 
     scalar = [param.name for param in params if param.type.kind == "scalar"]
     numbers = list(enumerate(scalar, ncoords))
@@ -80,8 +89,8 @@ def task_function(
                 arguments[name] = to_numpy(region)
         except ImportError:
             arguments.update(zip(arrays, map(to_memoryview, regions), strict=True))
-        outer = getattr(_task, "coords", None)
-        _task.coords = scalars[:ncoords]
+        outer = getattr(_called, "coords", None)
+        _called.coords = scalars[:ncoords]
         try:
             if debug and doubtful:
                 seen = [(name, arguments[name], name in doubtful) for name in arrays]
@@ -89,12 +98,27 @@ def task_function(
             else:
                 call(arguments)
         finally:
-            _task.coords = outer
+            _called.coords = outer
         if forgotten is not None:
             raise never_stored(source.name, forgotten, outs[forgotten], f"`{forgotten}[...] = value`")
 
     run.keep = [view.keep for view in views]  # type: ignore[attr-defined]
+    run.ncoords = ncoords  # type: ignore[attr-defined]
+    given = {
+        **{name: ("array", n) for n, name in enumerate(arrays)},
+        **{name: ("scalar", at) for at, name in numbers},
+        **{name: ("constant", value) for name, value in constants.items()},
+    }
+    direct = _direct(function, given) if forgotten is None else None
+    run.direct = None if direct is None else (function, direct, refuse)  # type: ignore[attr-defined]
     return run
+
+
+def _direct(function: Any, given: dict[str, tuple[str, Any]]) -> list[tuple[str, Any]] | None:
+    """What each parameter of a function is given, in order; None for one that has to be called by name."""
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount]
+    return [given[name] for name in names] if set(names) == set(given) else None
 
 
 def returned_value(name: str, function: Any, returned: Any) -> KernelError:
