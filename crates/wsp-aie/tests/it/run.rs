@@ -241,7 +241,7 @@ fn numbers_of_a_sequence_have_the_values_of_their_types() {
         }
     }
     let float = with_sequence(", %n: f32", "", "%x[0, 0, 0, 0]");
-    let found = wsp_aie::DesignFile::read(wsp_diag::FileId(0), &float).err().expect("no launch gives it");
+    let found = wsp_aie::DesignFile::read(wsp_diag::FileId(0), &float).expect_err("no launch gives it");
     assert_eq!(found.0[0].message, "`n` is `f32`, and a launch gives arrays and integers");
 }
 
