@@ -37,7 +37,7 @@ pub mod cpu {
 /// **Unstable**, as [`cpu`].
 pub mod npu {
     pub use crate::hosted::HostBuilder;
-    pub use wsp_ascend::{AscendBackend, Built, HostRunner, Ran};
+    pub use wsp_ascend::{AscendBackend, Built, COMMON_SOURCES, HostRunner, OWN_SOURCES, Ran};
 }
 
 /// AMD AIE arrays: designs for them.

@@ -1,19 +1,19 @@
 //! Builds packages for Ascend and runs them here: in a folder of the user, by the compiler of the host.
 
 mod compiler;
+mod kept;
 mod objects;
 
 use crate::codes::{HOST_RUN, NOT_BUILT};
 use crate::npy;
-use compiler::Compiler;
+use compiler::{Compiler, LINK_OPTIONS, OPTIONS};
+use kept::{are_there, discard_old, not_written, note, place, temporary, write};
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{BufWriter, Error, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::time::Duration;
-use tempfile::TempDir;
-use wsp_ascend::{Built, HostRunner, Ran};
+use wsp_ascend::{Built, HostRunner, OWN_SOURCES, Ran};
 use wsp_backend::{Args, Backend as _, ContentKey, LaunchTable, Package, RunError, RunOptions};
 use wsp_cpu::CpuSimBackend;
 use wsp_diag::{Diagnostic, Diagnostics};
@@ -23,16 +23,8 @@ use wsp_runtime::clock;
 
 /// What is built of a package.
 const PROGRAM: &str = "run";
-/// The content key of that, as it was built.
-const BUILT: &str = "run.key";
-/// What it is compiled from: files of C++, of which one includes all kernels.
-const FILES: [&str; 3] = ["main", "orchestration", "aicore_dispatch"];
 /// Compilers that are tried, in this order, where `CXX` names none.
 const COMPILERS: [&str; 3] = ["c++", "g++", "clang++"];
-/// How names of folders begin that are being filled, or were when a process was killed.
-const PARTIAL: &str = "partial-";
-/// After so long one is no longer being filled.
-const OLD: Duration = Duration::from_secs(24 * 3600);
 /// Lines of a compiler's messages that a finding has.
 const SHOWN: usize = 12;
 
@@ -58,7 +50,7 @@ impl HostBuilder {
         })
     }
 
-    /// The compiler, and a key of what it says of itself: another one may make another program.
+    /// The compiler, and a key of what it says of itself and of its options: another one, or others, may make another program.
     fn compiler(&self) -> Result<(OsString, ContentKey), Diagnostic> {
         let named = self.compiler.clone().or_else(|| std::env::var_os("CXX"));
         // `CXX` may have options behind the name, as in `g++ -O0`, which are not taken.
@@ -74,6 +66,7 @@ impl HostBuilder {
             let said = Command::new(&name).arg("--version").output().ok()?;
             let mut key = ContentKey::of(name.as_encoded_bytes());
             key.add(&said.stdout);
+            OPTIONS.iter().chain(&LINK_OPTIONS).for_each(|option| key.add(option.as_bytes()));
             Some((name, key))
         };
         let tried: Vec<String> = candidates.iter().map(|name| format!("`{}`", name.display())).collect();
@@ -84,47 +77,17 @@ impl HostBuilder {
     }
 }
 
-fn not_written(path: &Path, fault: &Error) -> Diagnostic {
-    Diagnostic::error(NOT_BUILT, format!("`{}` cannot be written", path.display())).note(fault.to_string())
-}
-
-/// A folder that is gone when it is no longer used.
-fn temporary(within: &Path) -> Result<TempDir, Diagnostic> {
-    fs::create_dir_all(within).map_err(|fault| not_written(within, &fault))?;
-    TempDir::with_prefix_in(PARTIAL, within).map_err(|fault| not_written(within, &fault))
-}
-
-fn write(folder: &Path, path: &Path, bytes: &[u8]) -> Result<(), Diagnostic> {
-    let path = folder.join(path);
-    let made = path.parent().map_or(Ok(()), fs::create_dir_all);
-    made.and_then(|()| File::create(&path)?.write_all(bytes)).map_err(|fault| not_written(&path, &fault))
-}
-
 /// Whether a folder has a program that was built, and was not changed since.
 ///
 /// # Errors
-/// The folder belongs to another user, or others may write to it.
+/// As [`are_there`].
 fn is_built(folder: &Path) -> Result<bool, Diagnostic> {
-    let Ok(about) = fs::metadata(folder) else { return Ok(false) };
-    crate::cache::refuse_others(folder, &about)?;
-    let program = folder.join(PROGRAM);
-    let Ok(about) = fs::metadata(&program) else { return Ok(false) };
     #[cfg(unix)]
-    let runs = std::os::unix::fs::PermissionsExt::mode(&about.permissions()) & 0o100 != 0;
+    let runs = fs::metadata(folder.join(PROGRAM))
+        .is_ok_and(|about| std::os::unix::fs::PermissionsExt::mode(&about.permissions()) & 0o100 != 0);
     #[cfg(not(unix))]
     let runs = true;
-    Ok(runs && bytes(&folder.join(BUILT)).is_some_and(|key| Some(key) == key_of(&program)))
-}
-
-fn bytes(path: &Path) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
-    File::open(path).ok()?.read_to_end(&mut bytes).ok()?;
-    Some(bytes)
-}
-
-/// What stands beside a program that was built.
-fn key_of(program: &Path) -> Option<Vec<u8>> {
-    Some(ContentKey::of(&bytes(program)?).to_string().into_bytes())
+    Ok(are_there(folder, &[PROGRAM.to_owned()])? && runs)
 }
 
 /// A package that was built by some compiler.
@@ -144,38 +107,10 @@ fn built_before(all: &Path, key: &str) -> Result<Option<PathBuf>, Diagnostic> {
     Ok(None)
 }
 
-/// Removes what builds left that were killed.
-fn discard_old(folder: &Path) {
-    let Ok(all) = fs::read_dir(folder) else { return };
-    for entry in all.flatten() {
-        let is_partial = entry.file_name().to_string_lossy().starts_with(PARTIAL);
-        let age =
-            entry.metadata().and_then(|about| about.modified()).ok().and_then(|time| time.elapsed().ok());
-        if is_partial && age.is_some_and(|age| age > OLD) {
-            // What cannot be removed stays.
-            let _ = fs::remove_dir_all(entry.path());
-        }
-    }
-}
-
 /// What a program said.
 fn said(output: &Output) -> String {
     let text = [&output.stdout[..], &output.stderr[..]].concat();
     String::from_utf8_lossy(&text).trim().lines().take(SHOWN).collect::<Vec<_>>().join("\n")
-}
-
-/// Puts a folder that was filled in its place. Another process may have made it meanwhile: both are the same.
-fn place(
-    filled: &Path,
-    folder: &Path,
-    is_there: fn(&Path) -> Result<bool, Diagnostic>,
-) -> Result<(), Diagnostic> {
-    if fs::rename(filled, folder).is_err() && !is_there(folder)? {
-        fs::remove_dir_all(folder)
-            .and_then(|()| fs::rename(filled, folder))
-            .map_err(|fault| not_written(folder, &fault))?;
-    }
-    Ok(())
 }
 
 /// What names the interpreter of workloads that packages with bytecode link.
@@ -237,12 +172,11 @@ impl HostRunner for HostBuilder {
         let compiler = Compiler { name: &compiler, platform };
         std::thread::scope(|scope| {
             let objects = scope.spawn(|| objects::take(&all, (&compiler, &of), package, partial.path()));
-            compiler.compile(partial.path(), &FILES)?;
+            compiler.compile(partial.path(), &OWN_SOURCES)?;
             objects.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })?;
         compiler.link(partial.path(), library.as_ref().map(|(path, _)| path))?;
-        let own = key_of(&partial.path().join(PROGRAM)).unwrap_or_default();
-        write(partial.path(), Path::new(BUILT), &own)?;
+        note(partial.path(), &[PROGRAM.to_owned()])?;
         place(partial.path(), &folder, is_built)?;
         Ok(built(folder))
     }

@@ -20,6 +20,7 @@ mod writer;
 pub use backend::AscendBackend;
 pub use headers::Headers;
 pub use hosted::{Built, HostRunner, Ran};
+pub use package::{COMMON_SOURCES, OWN_SOURCES};
 
 /// Headers of packages beside those of expanders.
 pub const HEADERS: Headers = Headers(&[

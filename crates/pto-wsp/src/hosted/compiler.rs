@@ -1,12 +1,19 @@
 //! What compiles and links a package.
 
-use super::{FILES, PROGRAM, objects, said};
+use super::{PROGRAM, objects, said};
 use crate::codes::NOT_BUILT;
 use std::ffi::OsString;
 use std::io::Error;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use wsp_ascend::{COMMON_SOURCES, OWN_SOURCES};
 use wsp_diag::Diagnostic;
+
+/// Options with which files are compiled, beside the one of the platform.
+pub(super) const OPTIONS: [&str; 7] =
+    ["-std=c++17", "-O1", "-pthread", "-DWSP_ONE_FILE", "-I.", "-Iinclude", "-Ihost"];
+/// Options with which objects are linked.
+pub(super) const LINK_OPTIONS: [&str; 1] = ["-pthread"];
 
 /// A compiler of C++, and the platform that it compiles for.
 pub(super) struct Compiler<'a> {
@@ -32,8 +39,8 @@ impl Compiler<'_> {
         let mut running = Vec::new();
         for file in files {
             let mut command = Command::new(self.name);
-            command.args(["-std=c++17", "-O1", "-pthread", "-DWSP_ONE_FILE", "-I.", "-Iinclude", "-Ihost"]);
             command
+                .args(OPTIONS)
                 .arg(format!("-DPTO_PLATFORM={}", self.platform))
                 .arg("-c")
                 .arg(format!("{}.cpp", file.as_ref()));
@@ -53,8 +60,8 @@ impl Compiler<'_> {
     /// Links a package whose files are compiled.
     pub(super) fn link(&self, folder: &Path, library: Option<&PathBuf>) -> Result<(), Diagnostic> {
         let mut link = Command::new(self.name);
-        let objects = FILES.iter().chain(&objects::FILES).map(|file| format!("{file}.o"));
-        link.args(objects).args(["-pthread", "-o", PROGRAM]);
+        let objects = OWN_SOURCES.iter().chain(&COMMON_SOURCES).map(|source| objects::of(source));
+        link.args(objects).args(LINK_OPTIONS).args(["-o", PROGRAM]);
         if let Some(library) = library {
             // What cannot be reached of it is left out, and with it what would need more than the library has.
             link.arg(library).arg("-Wl,--gc-sections");

@@ -1,36 +1,22 @@
 //! What the programs of all packages have in common, which a compiler compiles once for a platform: it reads arrays and runs simulated cores.
 
 use super::compiler::Compiler;
-use super::{BUILT, bytes, not_written, place, temporary, write};
+use super::kept::{are_there, discard_old, not_written, note, place, temporary, write};
 use std::fs;
 use std::path::{Path, PathBuf};
+use wsp_ascend::COMMON_SOURCES;
 use wsp_backend::{ContentKey, Package};
 use wsp_diag::Diagnostic;
 
-/// What it is compiled from, in the folder `host` of a package.
-pub(super) const FILES: [&str; 2] = ["inputs", "run"];
-/// Folders of a package that these files include from.
+/// Folders of a package that these sources include from.
 const FOLDERS: [&str; 2] = ["host", "include"];
 /// Where the objects are kept, in the folder of packages.
 const FOLDER: &str = "objects";
 
-/// The objects that all packages of one key have in common, as they were compiled: a key of what they hold.
-fn key_of(folder: &Path) -> Option<Vec<u8>> {
-    let mut key = ContentKey::of(&[]);
-    for file in FILES {
-        key.add(&bytes(&folder.join(format!("{file}.o")))?);
-    }
-    Some(key.to_string().into_bytes())
-}
-
-/// Whether a folder has these objects, and they were not changed since.
-///
-/// # Errors
-/// As [`is_built`].
-fn are_there(folder: &Path) -> Result<bool, Diagnostic> {
-    let Ok(about) = fs::metadata(folder) else { return Ok(false) };
-    crate::cache::refuse_others(folder, &about)?;
-    Ok(bytes(&folder.join(BUILT)).is_some_and(|key| Some(key) == key_of(folder)))
+/// The object of a source, at the root of the folder in which it is compiled.
+pub(super) fn of(source: &str) -> String {
+    let name = source.rsplit_once('/').map_or(source, |(_, name)| name);
+    format!("{name}.o")
 }
 
 /// Files of a package that the objects are compiled from, which are the same for all packages of one kind.
@@ -38,10 +24,18 @@ fn common_files(package: &Package) -> impl Iterator<Item = &(PathBuf, Vec<u8>)> 
     package.files.iter().filter(|(path, _)| FOLDERS.iter().any(|folder| path.starts_with(folder)))
 }
 
+fn copy(objects: &[String], from: &Path, to: &Path) -> Result<(), Diagnostic> {
+    for object in objects {
+        let path = to.join(object);
+        fs::copy(from.join(object), &path).map_err(|fault| not_written(&path, &fault))?;
+    }
+    Ok(())
+}
+
 /// Gives a package that is being built the objects that it has in common with others, compiled once.
 pub(super) fn take(
     all: &Path,
-    (compiler, of): (&Compiler<'_>, &ContentKey),
+    (compiler, by): (&Compiler<'_>, &ContentKey),
     package: &Package,
     to: &Path,
 ) -> Result<(), Diagnostic> {
@@ -50,26 +44,23 @@ pub(super) fn take(
         key.add(path.as_os_str().as_encoded_bytes());
         key.add(bytes);
     }
-    let objects = all.join(FOLDER);
-    let folder = objects.join(format!("{key}-{of}"));
-    if !are_there(&folder)? {
-        let partial = temporary(&objects)?;
-        for (path, bytes) in common_files(package) {
-            write(partial.path(), path, bytes)?;
-        }
-        compiler.compile(partial.path(), &FILES.map(|file| format!("host/{file}")))?;
-        for folder in FOLDERS {
-            let path = partial.path().join(folder);
-            fs::remove_dir_all(&path).map_err(|fault| not_written(&path, &fault))?;
-        }
-        let own = key_of(partial.path()).unwrap_or_default();
-        write(partial.path(), Path::new(BUILT), &own)?;
-        place(partial.path(), &folder, are_there)?;
+    let (kept, objects) = (all.join(FOLDER), COMMON_SOURCES.map(of));
+    discard_old(&kept);
+    let folder = kept.join(format!("{key}-{by}"));
+    // Another process may take them for damaged, and put its own in their place meanwhile.
+    if are_there(&folder, &objects)? && copy(&objects, &folder, to).is_ok() {
+        return Ok(());
     }
-    for file in FILES {
-        let object = format!("{file}.o");
-        let path = to.join(&object);
-        fs::copy(folder.join(&object), &path).map_err(|fault| not_written(&path, &fault))?;
+    let partial = temporary(&kept)?;
+    for (path, bytes) in common_files(package) {
+        write(partial.path(), path, bytes)?;
     }
-    Ok(())
+    compiler.compile(partial.path(), &COMMON_SOURCES)?;
+    for folder in FOLDERS {
+        let path = partial.path().join(folder);
+        fs::remove_dir_all(&path).map_err(|fault| not_written(&path, &fault))?;
+    }
+    note(partial.path(), &objects)?;
+    copy(&objects, partial.path(), to)?;
+    place(partial.path(), &folder, |folder| are_there(folder, &objects))
 }

@@ -6,6 +6,8 @@ mod document_004;
 mod errors;
 mod examples;
 mod graph;
+#[cfg(unix)]
+mod hosted;
 mod on_device;
 mod program;
 mod public;

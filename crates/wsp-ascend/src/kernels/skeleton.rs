@@ -46,7 +46,7 @@ const DIVISIONS: &str = "\
 #define WSP_DIVIDED(a, b, place) pto::host::divided(pto::host::Both{a, b}, place)
 #define WSP_REMAINDER(a, b, place) pto::host::remainder(pto::host::Both{a, b}, place)
 #define WSP_CEIL_DIVIDED(a, b, place) pto::host::ceil_divided(pto::host::Both{a, b}, place)
-#define WSP_JOINED(a, sign, b) pto::host::in_order(pto::host::Both{a, b}, [](auto left, auto right) { return left sign right; })
+#define WSP_JOINED(a, sign, b) (pto::host::in_order(pto::host::Both{a, b}, [](auto left, auto right) { return left sign right; }))
 #define WSP_CALLED(function, a, b) pto::host::in_order(pto::host::Both{a, b}, [](auto left, auto right) { return function(left, right); })
 #else
 #define WSP_DIVIDED(a, b, place) ((a) / (b))

@@ -4,6 +4,17 @@ use super::kernels::Task;
 use crate::kernels::Chip;
 use wsp_backend::PackagePart;
 
+/// Files (`.cpp`) that the program of a package is compiled from: those of its own, of which one includes all kernels.
+pub const OWN_SOURCES: [&str; 3] = ["main", "orchestration", "aicore_dispatch"];
+/// Those that are the same for all packages, so that they are compiled once.
+pub const COMMON_SOURCES: [&str; 2] = ["host/inputs", "host/run"];
+
+/// Both, as a compiler is given them.
+fn sources() -> String {
+    let all = OWN_SOURCES.iter().chain(&COMMON_SOURCES);
+    all.map(|source| format!("{source}.cpp")).collect::<Vec<_>>().join(" ")
+}
+
 /// `main.cpp`: the program of the host.
 pub(super) fn main(has_host: bool) -> String {
     let (include, on_host, dispatch) = match has_host {
@@ -64,7 +75,11 @@ pub(super) fn cmake(chip: Chip, tasks: &[Task<'_>], links_device: bool, part: Pa
     };
     let (has_host, chip) = (part == PackagePart::Whole, chip.name());
     if has_host {
-        out += &HOST_LINES.replace("@DEFINE", define).replace("@CHIP", chip).replace("@FILE", file);
+        out += &HOST_LINES
+            .replace("@DEFINE", define)
+            .replace("@CHIP", chip)
+            .replace("@FILE", file)
+            .replace("@SOURCES", &sources());
     }
     if links_device {
         out += LIBRARY_LINES;
@@ -91,7 +106,7 @@ pub(super) fn cmake(chip: Chip, tasks: &[Task<'_>], links_device: bool, part: Pa
     if !has_host {
         return out + &device;
     }
-    out += &HOST.replace("@CHIP", chip).replace("@LINKS", links);
+    out += &HOST.replace("@CHIP", chip).replace("@LINKS", links).replace("@SOURCES", &sources());
     out += "else()\n";
     let isa = "give it with -DPTO_ISA_ROOT=FOLDER";
     let device = device.replace(isa, &format!("{isa}, or build for the host with -DPTO_HOST=ON"));
@@ -103,7 +118,7 @@ const HOST_LINES: &str = "#
 #   cmake -S . -B b -DPTO_HOST=ON@DEFINE && cmake --build b && b/run --inputs x.npz --outputs y.npz
 #
 # Without cmake:
-#   g++ -std=c++17 -O1 -pthread -DPTO_PLATFORM=@CHIP -DWSP_ONE_FILE -I. -Iinclude -Ihost main.cpp orchestration.cpp aicore_dispatch.cpp host/inputs.cpp host/run.cpp@FILE -o run
+#   g++ -std=c++17 -O1 -pthread -DPTO_PLATFORM=@CHIP -DWSP_ONE_FILE -I. -Iinclude -Ihost @SOURCES@FILE -o run
 ";
 
 const LIBRARY_LINES: &str = "#
@@ -136,7 +151,7 @@ const HOST: &str = "if(PTO_HOST)
   endif()
   set(CMAKE_CXX_FLAGS_RELEASE \"-O1\")
   find_package(Threads REQUIRED)
-  add_executable(run main.cpp orchestration.cpp aicore_dispatch.cpp host/inputs.cpp host/run.cpp)
+  add_executable(run @SOURCES)
   target_include_directories(run PRIVATE . include host)
   target_compile_definitions(run PRIVATE PTO_PLATFORM=@CHIP WSP_ONE_FILE)
   target_link_libraries(run PRIVATE@LINKS Threads::Threads)

@@ -36,6 +36,7 @@ use wsp_ir::{Const, Consumer, Dim, Elem, ExprKind, Module, ParamSource, Storage,
 use wsp_plan::{Array, Arrays, LoweredPlan, Target};
 use wsp_tile::Known;
 
+pub use build::{COMMON_SOURCES, OWN_SOURCES};
 pub(crate) use unit::Unit;
 pub(crate) use workload::Source;
 

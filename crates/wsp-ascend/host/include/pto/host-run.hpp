@@ -51,8 +51,8 @@ public:
         return data;
     }
 
-    // The bytes of a tensor; one that holds no value is 255.
-    static std::vector<uint8_t> contents(const void *tensor) {
+    // The bytes of a tensor, with `blank` for one that holds no value.
+    static std::vector<uint8_t> contents(const void *tensor, uint8_t blank = 0xFF) {
         const Global *global = core().tensor_at(tensor);
         if (global == nullptr) {
             return {};
@@ -60,7 +60,7 @@ public:
         const Bytes &bytes = global->bytes;
         std::vector<uint8_t> all(bytes.data, bytes.data + bytes.size);
         for (uint32_t byte = 0; byte < bytes.size; ++byte) {
-            all[byte] = bytes.is_written(byte) ? all[byte] : uint8_t{0xFF};
+            all[byte] = bytes.is_written(byte) ? all[byte] : blank;
         }
         return all;
     }

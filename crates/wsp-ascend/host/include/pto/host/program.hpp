@@ -115,13 +115,13 @@ inline std::string read_options(int argc, char **argv, Options &options) {
     return {};
 }
 
-// An array that a launch wrote; bytes that no task wrote are 255.
+// An array that a launch wrote; bytes that no task wrote, and that were not given, are 0.
 inline Array written_array(const char *name, const char *elem, const npu::Tensor &tensor) {
     Array array;
     array.name = name;
     array.descr = element_type(elem)->descr;
     for (std::size_t d = 0; d < tensor.rank; ++d) array.shape.push_back(tensor.extents[d]);
-    array.bytes = Tensors::contents(tensor.data);
+    array.bytes = Tensors::contents(tensor.data, 0);
     return array;
 }
 

@@ -1,0 +1,71 @@
+//! Packages that are built here, by a compiler that notes what it is given: what is kept of them for the next one.
+
+#![expect(clippy::disallowed_methods, reason = "the tests look at what was built, and damage it")]
+
+use pto_wsp::backend::Package;
+use pto_wsp::backend::npu::{COMMON_SOURCES, HostBuilder, HostRunner as _, OWN_SOURCES};
+use std::fs::{self, File, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// Notes each file; what it makes of one is the words that it was given.
+const COMPILER: &str = "#!/bin/sh
+[ \"$1\" = --version ] && echo one && exit
+for word in \"$@\"; do last=$word; done
+case \"$last\" in
+    *.cpp) echo \"$last\" >> \"$(dirname \"$0\")/compiled\"; last=$(basename \"$last\" .cpp).o ;;
+esac
+echo \"$@\" > \"$last\"
+chmod +x \"$last\"
+";
+
+fn package(text: &str) -> Package {
+    let sources = OWN_SOURCES.into_iter().chain(COMMON_SOURCES);
+    let file = |source: &str| (PathBuf::from(format!("{source}.cpp")), Vec::new());
+    let own = (PathBuf::from("kernels/k.cpp"), text.as_bytes().to_vec());
+    let header = (PathBuf::from("include/h.hpp"), Vec::new());
+    Package { files: sources.map(file).chain([own, header]).collect(), links_device: false }
+}
+
+/// How often what packages have in common was compiled: each of its files.
+fn compiled(folder: &Path) -> usize {
+    let text = fs::read_to_string(folder.join("compiled")).unwrap();
+    let of = |source: &str| text.lines().filter(|line| *line == format!("{source}.cpp")).count();
+    let [inputs, run] = COMMON_SOURCES.map(of);
+    assert_eq!(inputs, run, "{text}");
+    inputs
+}
+
+#[test]
+fn what_packages_have_in_common_is_compiled_once_and_anew_where_it_is_damaged() {
+    let folder = tempfile::tempdir().unwrap();
+    let compiler = folder.path().join("compiler");
+    fs::write(&compiler, COMPILER).unwrap();
+    fs::set_permissions(&compiler, Permissions::from_mode(0o755)).unwrap();
+    let all = folder.path().join("packages");
+    let builder = HostBuilder { folder: Some(all.clone()), compiler: Some(compiler.into_os_string()) };
+    let build = |key: &str| {
+        let built = builder.build(key, "a2", &package(key)).unwrap();
+        let objects = ["inputs.o", "run.o"].map(|file| fs::read(built.folder.join(file)).unwrap());
+        (objects, compiled(folder.path()))
+    };
+    let (first, count) = build("first");
+    assert_eq!(count, 1);
+    assert_eq!(build("second"), (first.clone(), 1), "they are taken as they are");
+    assert_eq!(build("first"), (first.clone(), 1), "nothing is compiled");
+    // One of them is damaged, and a build before was killed two days ago, and one just now.
+    let objects = all.join("objects");
+    let kept: Vec<PathBuf> = fs::read_dir(&objects).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let [kept] = &kept[..] else { panic!("{kept:?}") };
+    fs::write(kept.join("run.o"), "damaged").unwrap();
+    for (name, days) in [("partial-old", 2), ("partial-new", 0)] {
+        fs::create_dir(objects.join(name)).unwrap();
+        let time = SystemTime::now() - Duration::from_secs(days * 24 * 3600);
+        File::open(objects.join(name)).unwrap().set_modified(time).unwrap();
+    }
+    assert_eq!(build("third"), (first.clone(), 2));
+    assert_eq!(fs::read(kept.join("run.o")).unwrap(), first[1]);
+    assert_eq!(build("fourth"), (first, 2));
+    assert!(!objects.join("partial-old").exists() && objects.join("partial-new").exists());
+}
