@@ -307,6 +307,16 @@ fn whole_kernels_give_what_a_plain_run_gives() {
     }
 }
 
+/// Either side of a comparison may be at fault, so that the host computes one after the other.
+#[test]
+fn a_condition_compares_quotients() {
+    let compared = "VecTile<float, 8, 32> t; TLOAD(t, x, {0, 0});
+        if (10 / desc.a < 20 / desc.a) { TADDS(t, t, 2.0f); } else { TADDS(t, t, 1.0f); } TSTORE(y, t, {0, 0});";
+    let mut batch = Batch::new(Chip::A2, "conditions");
+    batch.add("quotients", &Kernel::new(compared), &[[1, 0, 0, 0], [30, 0, 0, 0]], 0.0);
+    batch.run();
+}
+
 #[test]
 fn functions_keep_their_bounds_far_from_0() {
     let mut batch = Batch::new(Chip::A2, "far");

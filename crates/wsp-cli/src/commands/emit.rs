@@ -149,6 +149,11 @@ fn refuse_of_others(args: &EmitArgs) -> Result<(), Vec<Diagnostic>> {
         refuse(&[("--stage", part), ("--expand", args.expand.is_some())], &why)
             .map_err(|fault| vec![fault])?;
     }
+    if matches!(args.stage, Some(EmitStage::Kernels | EmitStage::Metadata)) {
+        let why =
+            "has no effect on kernels and on what is known of them: they are the same for all expansions";
+        refuse(&[("--expand", args.expand.is_some())], why).map_err(|fault| vec![fault])?;
+    }
     let set = args.set.iter().map(Setting::name);
     let twice = args.lengths.as_ref().filter(|(name, _)| set.clone().any(|known| known == name));
     match twice {

@@ -327,6 +327,14 @@ fn expansions_that_a_program_lacks_are_refused() {
     for (args, word) in [
         (&["emit", &two, "--target", "a2", "-o", &to, "--expand", "table"][..], "needs the launch"),
         (&["emit", &two, "--target", "a2", "-o", &to, "--stage", "kernels", "--expand", "loops"], "--expand"),
+        (
+            &["emit", &rows, "--target", "a2", "-o", &to, "--stage", "kernels", "--expand", "table"],
+            "the same for all",
+        ),
+        (
+            &["emit", &two, "--target", "a2", "-o", &to, "--stage", "metadata", "--expand", "bytecode"],
+            "the same for all",
+        ),
         (&["run", &two, "--expand", "loops"], "for packages"),
         (&["run", &rows, "--expand", "table"], "`--expand table` is for packages"),
         (&["run", &rows, "--target", "ascend_host", "--expand", "host"], "is for `cpu_sim`"),
