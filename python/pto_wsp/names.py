@@ -111,20 +111,29 @@ def scope_of(function: Any) -> Iterator[tuple[str, Any]]:
     yield from list(function.__globals__.items())
 
 
+_OF_SHELLS = re.compile(r"_+\Z|_[0-9]+\Z|_oh\Z|Out\Z")
+"""Names that IPython gives to what a cell has shown."""
+
+
 def variable_of(thing: Any, functions: tuple[Any, ...] = ()) -> str | None:
-    """The variable that holds a tensor, table or slot: as the functions see it, else as the line that made it
-    says.
+    """The variable that holds a tensor, table or slot: that of the line that made it where the functions see
+    it there, else the first that they see, else as that line says.
     """
+    target = _target_of(thing.span)
+    seen: list[str] = []
     held: list[tuple[str, Any]] = []
     for function in functions:
         for name, value in scope_of(function):
             if _is(value, thing):
-                return name
-            if isinstance(value, (list, tuple, Mapping)) and not name.startswith("__"):
+                seen.append(name)
+            elif isinstance(value, (list, tuple, Mapping)) and not name.startswith("__"):
                 held.append((name, value))
-    target = _target_of(thing.span)
-    if target is not None:
+    if target is not None and (target in seen or not seen):
         return target
+    named = [name for name in seen if not _OF_SHELLS.match(name)]
+    if named or target is not None:
+        return named[0] if named else target
+    held = [entry for entry in held if not _OF_SHELLS.match(entry[0])]
     for name, value in held:
         entries = value.items() if isinstance(value, Mapping) else enumerate(value)
         for key, entry in list(entries)[:1000]:

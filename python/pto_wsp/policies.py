@@ -46,6 +46,44 @@ def _known(policy: Any, mode: Any, modes: Iterable[str] = ()) -> None:
         raise schedule_error(1208, f"a `{name}` is made of {describe(mode)}", help=f"write {how}")
 
 
+def _alone(policy: Any, mode: str, names: Iterable[str], instead: str = "") -> None:
+    """Refuses values that a policy of this mode has no meaning for; `instead` is what to write."""
+    for name in names:
+        given, default = getattr(policy, name), type(policy).__dataclass_fields__[name].default
+        if given is not default:
+            made = f"{type(policy).__name__}.{mode}"
+            raise schedule_error(
+                1208,
+                f"a `{made}` has no `{name}`, and is given {describe(given)}",
+                help=f"write `{instead or f'{made}()'}`",
+            )
+
+
+def _ranges(ranges: Any) -> tuple[tuple[int, int], ...]:
+    """The ranges of `static_partition`."""
+    try:
+        pairs = [tuple(entry) for entry in in_order(ranges)]
+        parts = tuple((operator.index(lo), operator.index(hi)) for lo, hi in pairs)
+    except (TypeError, ValueError):
+        raise schedule_error(
+            1208,
+            f"the ranges of `static_partition` are {describe(ranges)}",
+            help="write pairs of ints: `DispatchPolicy.static_partition([(0, 10), (10, 20)])`",
+        ) from None
+    if not parts or any(lo < 0 or hi < lo for lo, hi in parts):
+        raise schedule_error(
+            1208,
+            f"the ranges of `static_partition` are {list(parts)}",
+            notes="each is half-open and not negative, and the next begins where it ends",
+            help="write `DispatchPolicy.static_partition([(0, 10), (10, 20)])`",
+        )
+    return parts
+
+
+_EXAMPLES = {"affinity": "lambda t: t.batch", "hash": "lambda t: t.batch"}
+"""Keys of the policies that take one."""
+
+
 @dataclass(frozen=True, slots=True)
 class DispatchPolicy:
     """Which worker a task goes to."""
@@ -53,10 +91,24 @@ class DispatchPolicy:
     kind: str
     key: Expr | None = field(default=None, repr=False, compare=False)
     ranges: tuple[tuple[int, int], ...] = ()
-    span: Span | None = field(default=None, repr=False, compare=False)
+    span: Span | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         _known(self, self.kind)
+        if self.kind in _EXAMPLES:
+            made = f"DispatchPolicy.{self.kind}({_EXAMPLES[self.kind]})"
+            if not isinstance(self.key, Expr):
+                raise schedule_error(
+                    1208, f"the key of `{self.kind}` is {describe(self.key)}", help=f"write `{made}`"
+                )
+            trace_key(self.key, f"the key of `{self.kind}`")
+            _alone(self, self.kind, ["ranges"], made)
+        elif self.kind == "static_partition":
+            object.__setattr__(self, "ranges", _ranges(self.ranges))
+            _alone(self, self.kind, ["key"], f"DispatchPolicy.static_partition({list(self.ranges)})")
+        else:
+            _alone(self, self.kind, ["key", "ranges"])
+        object.__setattr__(self, "span", caller_span())
 
     def __repr__(self) -> str:
         given = "" if self.key is None else f"lambda t: {self.key!r}"
@@ -65,43 +117,27 @@ class DispatchPolicy:
     @staticmethod
     def round_robin() -> DispatchPolicy:
         """Workers in turn."""
-        return DispatchPolicy("round_robin", span=caller_span())
+        return DispatchPolicy("round_robin")
 
     @staticmethod
     def work_steal() -> DispatchPolicy:
         """Any worker that is idle."""
-        return DispatchPolicy("work_steal", span=caller_span())
+        return DispatchPolicy("work_steal")
 
     @staticmethod
     def affinity(key: Key) -> DispatchPolicy:
         """Worker `key % workers`: `affinity(lambda t: t.batch)` or `affinity("batch")`."""
-        return DispatchPolicy("affinity", trace_key(key, "the key of `affinity`"), span=caller_span())
+        return DispatchPolicy("affinity", trace_key(key, "the key of `affinity`"))
 
     @staticmethod
     def hash(key: Key) -> DispatchPolicy:
         """A worker by a hash of the key."""
-        return DispatchPolicy("hash", trace_key(key, "the key of `hash`"), span=caller_span())
+        return DispatchPolicy("hash", trace_key(key, "the key of `hash`"))
 
     @staticmethod
     def static_partition(ranges: Iterable[tuple[int, int]]) -> DispatchPolicy:
         """The first worker takes tasks `ranges[0]` in elaboration order, half-open, and so on."""
-        try:
-            pairs = [tuple(entry) for entry in in_order(ranges)]
-            parts = tuple((operator.index(lo), operator.index(hi)) for lo, hi in pairs)
-        except (TypeError, ValueError):
-            raise schedule_error(
-                1208,
-                f"the ranges of `static_partition` are {describe(ranges)}",
-                help="write pairs of ints: `static_partition([(0, 10), (10, 20)])`",
-            ) from None
-        if not parts or any(lo < 0 or hi < lo for lo, hi in parts):
-            raise schedule_error(
-                1208,
-                f"the ranges of `static_partition` are {list(parts)}",
-                notes="each is half-open and not negative, and the next begins where it ends",
-                help="write `static_partition([(0, 10), (10, 20)])`",
-            )
-        return DispatchPolicy("static_partition", ranges=parts, span=caller_span())
+        return DispatchPolicy("static_partition", ranges=_ranges(ranges))
 
 
 _DEPS = {
@@ -193,6 +229,10 @@ class StartPolicy:
 
     def __post_init__(self) -> None:
         _known(self, self.mode)
+        if self.mode == "threshold":
+            object.__setattr__(self, "count", count_of(self.count, "the number of tasks of `threshold`"))
+        else:
+            _alone(self, self.mode, ["count"])
 
     def __repr__(self) -> str:
         return _written(self, self.count)
@@ -210,7 +250,7 @@ class StartPolicy:
     @staticmethod
     def threshold(n: int) -> StartPolicy:
         """When `n` tasks are generated."""
-        return StartPolicy("threshold", count_of(n, "the number of tasks of `threshold`"))
+        return StartPolicy("threshold", n)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +262,14 @@ class TracePolicy:
 
     def __post_init__(self) -> None:
         _known(self, self.mode)
+        if self.mode != "cycles":
+            _alone(self, self.mode, ["function"])
+        elif not callable(self.function):
+            raise schedule_error(
+                1208,
+                f"`cycles` takes a function of a task, not {describe(self.function)}",
+                help="write `TracePolicy.cycles(lambda t: 100)`",
+            )
 
     def __repr__(self) -> str:
         return _written(self, self.function)
@@ -245,15 +293,7 @@ class TracePolicy:
         scalar parameters, `t.coord(n)` and `t.cost`, the cost that the kernel declares: `cycles(lambda t:
         t.cost)`.
         """
-        if fn is None:
-            return TracePolicy("measured")
-        if not callable(fn):
-            raise schedule_error(
-                1208,
-                f"`cycles` takes a function of a task, not {describe(fn)}",
-                help="write `cycles(lambda t: 100)`",
-            )
-        return TracePolicy("cycles", fn)
+        return TracePolicy("measured") if fn is None else TracePolicy("cycles", fn)
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -287,6 +327,12 @@ class Pools:
 
     def __post_init__(self) -> None:
         _known(self, self.mode)
+        if self.mode == "shared":
+            _alone(self, self.mode, ["vector", "cube"])
+            return
+        for name in ("vector", "cube"):
+            count = count_of(getattr(self, name), f"`{name}` of `by_unit`", 1, LIMITS["MAX_THREADS"])
+            object.__setattr__(self, name, count)
 
     def __repr__(self) -> str:
         return _written(self, *((self.vector, self.cube) if self.mode == "by_unit" else ()))
@@ -299,12 +345,7 @@ class Pools:
     @staticmethod
     def by_unit(vector: int, cube: int) -> Pools:
         """So many workers take vector tasks, so many cube tasks."""
-        most = LIMITS["MAX_THREADS"]
-        return Pools(
-            "by_unit",
-            count_of(vector, "`vector` of `by_unit`", 1, most),
-            count_of(cube, "`cube` of `by_unit`", 1, most),
-        )
+        return Pools("by_unit", vector, cube)
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,6 +357,11 @@ class TimingPolicy:
 
     def __post_init__(self) -> None:
         _known(self, self.mode)
+        if self.mode == "immediate":
+            _alone(self, self.mode, ["count"])
+            return
+        most = LIMITS["MAX_TASK_WINDOW"] if self.mode == "batched" else 2**32 - 1
+        object.__setattr__(self, "count", count_of(self.count, f"the number of `{self.mode}`", 1, most))
 
     def __repr__(self) -> str:
         return _written(self, self.count)
@@ -328,14 +374,14 @@ class TimingPolicy:
     @staticmethod
     def batched(n: int) -> TimingPolicy:
         """`n` at a time."""
-        return TimingPolicy("batched", count_of(n, "the number of `batched`", 1, LIMITS["MAX_TASK_WINDOW"]))
+        return TimingPolicy("batched", n)
 
     @staticmethod
     def interleaved(n: int) -> TimingPolicy:
         """From `n` streams in turn."""
-        return TimingPolicy("interleaved", count_of(n, "the number of `interleaved`"))
+        return TimingPolicy("interleaved", n)
 
     @staticmethod
     def rate_limit(n: int) -> TimingPolicy:
         """At most `n` in a unit of time."""
-        return TimingPolicy("rate_limit", count_of(n, "the number of `rate_limit`"))
+        return TimingPolicy("rate_limit", n)

@@ -155,9 +155,13 @@ def test_the_child_of_a_fork_runs_what_its_parent_has_run():
     program.execute(X=x, Y=y)
     child = os.fork()
     if child == 0:
-        x += 1
-        program.execute(X=x, Y=y)
-        os._exit(0 if (y == 2 * x).all() else 1)
+        right = False
+        try:
+            x += 1
+            program.execute(X=x, Y=y)
+            right = bool((y == 2 * x).all())
+        finally:
+            os._exit(0 if right else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     program.execute(X=x, Y=y)
     assert (y == 2 * x).all()

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pto_wsp  # noqa: F401  (annotations that are text name it)
 import pytest
 from pto_wsp import Tensor, errors, pto
 from pto_wsp._seam import ConstexprArg, ScalarArg, ViewSpec
@@ -147,6 +148,20 @@ def wrong_annotation():
 def misspelt_annotation():
     @kernel
     def k(x: Inn): ...  # noqa: F821
+
+
+@pytest.mark.parametrize("said", ['Ragged["b"]', "DenseDyn(3)", "Table[3]", "Dense[2:1:0]"])
+def test_a_kernel_is_not_told_to_take_what_workloads_take(said):
+    def k(x, y: Out): ...
+
+    k.__annotations__["x"] = f"pto_wsp.{said}"
+    with pytest.raises(errors.KernelError) as failed:
+        kernel(k)
+    assert failed.value.code == "WSP1103"
+    assert failed.value.help == [
+        "write `x: In`, `Out`, `InOut`, `Scalar` or `Constexpr`",
+        "views may say more: `In[f32]`, `In[Tensor[f32, 64, None]]`",
+    ]
 
 
 @mistake(codes.BAD_ANNOTATION, "x: In[0]", "In[f32]")

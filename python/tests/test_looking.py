@@ -238,3 +238,30 @@ def test_a_view_shows_its_region_and_its_shape():
 
     w.compile()
     assert shown == ["X[0, 0:16]: f32[16]"]
+
+
+def test_what_a_shell_has_shown_keeps_its_name(tmp_path):
+    """IPython's variables of what it has shown, `_` and others, are older than those of the user."""
+    text = """
+from pto_wsp import *
+X = tensor((2, 4), f32); Y = tensor((2, 4), f32)
+last = X
+BOTH = [tensor((2, 4), f32) for _ in range(1)]
+
+@kernel
+def moved(x: In, y: Out) -> None:
+    pto.store(y, pto.load(x))
+
+@workload
+def w() -> None:
+    moved(X, Y)
+    moved(X, BOTH[0])
+"""
+    path = tmp_path / "cell.py"
+    path.write_text(text)
+    names: dict[str, Any] = dict.fromkeys(("_", "__", "_oh", "last", "_5"))
+    exec(compile(text, str(path), "exec"), names)
+    names |= {"_": names["X"], "__": names["Y"], "_5": names["X"], "_oh": {5: names["BOTH"][0]}}
+    program = names["w"].compile()
+    arrays = {name: np.ones((2, 4), np.float32) for name in ("X", "Y", "BOTH_0")}
+    assert program.execute(**arrays).num_tasks == 2

@@ -29,11 +29,14 @@ from pto_wsp import (
     Progress,
     ReadyPolicy,
     Scalar,
+    StartPolicy,
     Stats,
     Table,
     Task,
     TaskWindow,
     Tile,
+    TimingPolicy,
+    TracePolicy,
     Workload,
     errors,
     f32,
@@ -178,6 +181,51 @@ def dependences_by_a_mode() -> None:
     Deps("infer")  # here
 
 
+@CASES.add(errors.ScheduleError, "WSP1208", "give an int from 1 to 1048576")
+def a_batched_timing_without_its_number() -> None:
+    TimingPolicy("batched")  # here
+
+
+@CASES.add(errors.ScheduleError, "WSP1208", "write `TimingPolicy.immediate()`")
+def an_immediate_timing_with_a_number() -> None:
+    TimingPolicy("immediate", 7)  # here
+
+
+@CASES.add(errors.ScheduleError, "WSP1208", "the number of tasks of `threshold` is `None`")
+def a_threshold_without_its_number() -> None:
+    StartPolicy("threshold")  # here
+
+
+@CASES.add(errors.ScheduleError, "WSP1208", "write `DispatchPolicy.affinity(lambda t: t.batch)`")
+def an_affinity_without_its_key() -> None:
+    DispatchPolicy("affinity")  # here
+
+
+@CASES.add(errors.ScheduleError, "WSP1208", "a `DispatchPolicy.round_robin` has no `key`, and is given `3`")
+def a_round_robin_with_a_key() -> None:
+    DispatchPolicy("round_robin", key=3)  # here
+
+
+@CASES.add(errors.ScheduleError, "WSP1208", "write `DispatchPolicy.static_partition([(0, 10), (10, 20)])`")
+def a_static_partition_without_ranges() -> None:
+    DispatchPolicy("static_partition")  # here
+
+
+@CASES.add(errors.ScheduleError, "WSP1208", "`vector` of `by_unit` is `'x'`")
+def pools_of_a_word() -> None:
+    Pools("by_unit", "x", None)  # here
+
+
+@CASES.add(errors.ScheduleError, "WSP1208", "write `Pools.shared()`")
+def shared_pools_with_counts() -> None:
+    Pools("shared", 5, 7)  # here
+
+
+@CASES.add(errors.ScheduleError, "WSP1208", "write `TracePolicy.cycles(lambda t: 100)`")
+def cycles_without_a_function() -> None:
+    TracePolicy("cycles")  # here
+
+
 @CASES.add(errors.ScheduleError, "WSP1208", "`ReadyPolicy.fifo(…)`")
 def a_ready_policy_by_a_number() -> None:
     ReadyPolicy(3)  # here
@@ -258,10 +306,9 @@ def test_no_public_name_takes_any_number_of_arguments_silently(name: str) -> Non
     if not callable(function) or inspect.ismodule(function):
         return
     for args, named in (((1,) * 20, {}), ((), NONSENSE)):
-        try:
+        with pytest.raises(errors.WspError) as caught:
             function(*args, **named)
-        except errors.WspError as error:
-            assert error.code and (error.help or error.notes), str(error)
+        assert caught.value.code and (caught.value.help or caught.value.notes), str(caught.value)
 
 
 def test_a_kernel_is_called_with_what_its_function_takes() -> None:

@@ -182,7 +182,7 @@ CASES = [
     Refused(lambda: TaskWindow(8, "wait"), "ScheduleError WSP1208", "modes"),
     Refused(lambda: Pools.by_unit(0, 1), "ScheduleError WSP1208", "give an int from 1 to 1024"),
     Refused(lambda: TimingPolicy.batched(0), "ScheduleError WSP1208", "give an int from 1 to 1048576"),
-    Refused(lambda: TracePolicy.cycles(3), "ScheduleError WSP1208", "write `cycles(lambda t"),
+    Refused(lambda: TracePolicy.cycles(3), "ScheduleError WSP1208", "write `TracePolicy.cycles(lambda t"),
     Refused(lambda: StartPolicy.threshold(-1), "ScheduleError WSP1208", "give an int from 1 to 4294967295"),
     Refused(lambda: DispatchPolicy.static_partition([(0,)]), "ScheduleError WSP1208", "write pairs of ints"),
     Refused(

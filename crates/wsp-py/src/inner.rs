@@ -67,7 +67,7 @@ pub(crate) struct Inner {
     pub(crate) timeline: Mutex<Option<Arc<Timeline>>>,
     /// Values of sizes, and the number of tasks that the last run had with them, where there are no tables.
     pub(crate) counted: Mutex<Option<Counted>>,
-    /// What the last run of one task on the thread of its caller has bound.
+    /// What the last run of few tasks on the thread of its caller has bound.
     pub(crate) again: Mutex<Option<Kept>>,
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 import typing
 from collections.abc import Callable, Sequence
@@ -403,7 +404,10 @@ def _annotation(source: Source, parameter: inspect.Parameter, scope: dict[str, A
     try:
         annotation = evaluated(annotation, source.function, scope)
     except WspError as error:
-        note, said = error.message, error.help
+        note = error.message
+        # Other annotations are those of workloads, which their help is about.
+        if re.match(r"[\w.]*\b(In|Out|InOut|Scalar|Tile)\b", str(annotation)) and error.code != "WSP1017":
+            said = error.help
     except Exception as error:
         note = str(error)
     found = param_type(annotation) if not note else None
