@@ -22,7 +22,7 @@ impl Compiled {
     /// What of the options an array has no part of.
     fn refuse(&self, options: &RunOptions, args: &Args) -> Result<(), RunError> {
         options.check(self.source.kind())?;
-        // A seed picks among what schedules leave open, of which a design has nothing. What is recorded, who stops a run, who claims its arrays and who is told how far it is are of the caller; those of task graphs are refused above.
+        // A seed draws the order of a run on several threads, and a design runs on one. What is recorded, who stops a run, who claims its arrays and who is told how far it is are of the caller; those of task graphs are refused above.
         let RunOptions {
             threads,
             seed: _,

@@ -123,7 +123,7 @@ fn moved(design: &Design, steps: &[Step]) -> Option<OrderedMap<String, u64>> {
             bytes = bytes.saturating_mul(size.unsigned_abs());
         }
         if is_task {
-            bytes = bytes.saturating_mul(transfer.repeat.unsigned_abs() + 1);
+            bytes = bytes.saturating_mul(transfer.rounds());
         }
         let total: &mut u64 = objects.entry(fifo.name.clone()).or_default();
         *total = total.saturating_add(bytes);

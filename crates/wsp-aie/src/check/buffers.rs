@@ -2,15 +2,19 @@
 
 use super::Findings;
 use crate::codes;
-use crate::design::{Buffer, Design};
-use crate::device::{LOCK_MAX, TileKind};
+use crate::design::{Buffer, Design, Lock};
+use crate::device::{LOCK_MAX, Tile, TileKind};
+use std::collections::BTreeMap;
 
 pub(super) fn check(design: &Design, findings: &mut Findings) {
-    for (at, buffer) in design.buffers.iter().enumerate() {
-        place(design, &design.buffers[..at], buffer, findings);
-    }
-    for (at, lock) in design.locks.iter().enumerate() {
-        let most = design.device.kind(lock.tile).map_or(0, |kind| kind.model().locks);
+    let mut placed: Vec<Placed<'_>> =
+        design.buffers.iter().filter_map(|buffer| place(design, buffer, findings)).collect();
+    apart(&mut placed, findings);
+    let mut numbered: BTreeMap<(Tile, i64), &Lock> = BTreeMap::new();
+    for lock in &design.locks {
+        // A tile that the array does not have is refused where it is named.
+        let Some(kind) = design.device.kind(lock.tile) else { continue };
+        let most = kind.model().locks;
         if lock.id.is_some_and(|id| !(0..i64::from(most)).contains(&id)) {
             let message =
                 format!("lock {} is on a tile with locks 0 to {}", lock.id.unwrap_or(0), i64::from(most) - 1);
@@ -23,8 +27,9 @@ pub(super) fn check(design: &Design, findings: &mut Findings) {
                 format!("a lock begins at {}, and locks have values from 0 to {LOCK_MAX}", lock.init),
             );
         }
-        let same = |other: &&crate::design::Lock| other.tile == lock.tile && other.id == lock.id;
-        if let (Some(id), Some(other)) = (lock.id, design.locks[..at].iter().find(same)) {
+        let Some(id) = lock.id else { continue };
+        let other = *numbered.entry((lock.tile, id)).or_insert(lock);
+        if other.value != lock.value {
             let message = format!("lock {id} of tile {} is two locks", lock.tile);
             let found = findings.add(codes::LOCKS, lock.span, message);
             found.labels.push(wsp_diag::Label { span: other.span, text: "the other one".to_owned() });
@@ -32,15 +37,18 @@ pub(super) fn check(design: &Design, findings: &mut Findings) {
     }
 }
 
-/// A buffer lies in its tile's memory, in its bank, and apart from those before it.
-fn place(design: &Design, before: &[Buffer], buffer: &Buffer, findings: &mut Findings) {
-    let model = design.device.kind(buffer.tile).map(TileKind::model).filter(|model| model.memory > 0);
-    let Some(model) = model else { return };
-    let bytes = |buffer: &Buffer| design.module.ty(buffer.value).bytes().unwrap_or(0);
+/// A buffer with an address: its first byte, and the one behind it.
+type Placed<'d> = (u64, u64, &'d Buffer);
+
+/// A buffer lies in its tile's memory, and in its bank.
+fn place<'d>(design: &Design, buffer: &'d Buffer, findings: &mut Findings) -> Option<Placed<'d>> {
+    let model = design.device.kind(buffer.tile).map(TileKind::model).filter(|model| model.memory > 0)?;
     let mut wrong = |message: String| {
         findings.add(codes::MEMORY, buffer.span, message);
+        None
     };
-    let (size, bank) = (bytes(buffer), model.memory / u64::from(model.banks));
+    let size = design.module.ty(buffer.value).bytes().unwrap_or(0);
+    let bank = model.memory / u64::from(model.banks);
     if size > model.memory {
         return wrong(format!(
             "a buffer of {size} bytes on tile {}, which has {}",
@@ -54,7 +62,7 @@ fn place(design: &Design, before: &[Buffer], buffer: &Buffer, findings: &mut Fin
             model.banks - 1
         ));
     }
-    let Some(from) = buffer.address else { return };
+    let from = buffer.address?;
     let end = from.saturating_add(size);
     if end > model.memory {
         return wrong(format!("a buffer ends at byte {end} of a memory of {}", model.memory));
@@ -68,19 +76,29 @@ fn place(design: &Design, before: &[Buffer], buffer: &Buffer, findings: &mut Fin
             ));
         }
     }
-    let meets = |other: &&Buffer| {
-        let start = other.address.unwrap_or(0);
-        let is_there = other.tile == buffer.tile && other.address.is_some();
-        is_there && start < end && from < start.saturating_add(bytes(other))
-    };
-    if let Some(other) = before.iter().find(meets) {
-        let start = other.address.unwrap_or(0);
-        let message = format!(
-            "a buffer has bytes {from} to {end} of tile {}, and another one those from {start} to {}",
-            buffer.tile,
-            start.saturating_add(bytes(other))
-        );
-        let found = findings.add(codes::MEMORY, buffer.span, message);
-        found.labels.push(wsp_diag::Label { span: other.span, text: "the other one".to_owned() });
+    Some((from, end, buffer))
+}
+
+/// Buffers of a tile have bytes of their own.
+fn apart(placed: &mut [Placed<'_>], findings: &mut Findings) {
+    placed.sort_by_key(|(from, _, buffer)| (buffer.tile, *from));
+    let mut last: Option<Placed<'_>> = None;
+    // What follows in memory meets what ends last of all before it, or none of them.
+    for next in placed.iter().filter(|(from, end, _)| from < end) {
+        let Some(before) = last.filter(|(.., buffer)| buffer.tile == next.2.tile) else {
+            last = Some(*next);
+            continue;
+        };
+        if next.0 < before.1 {
+            let (one, other) =
+                if next.2.span.start < before.2.span.start { (&before, next) } else { (next, &before) };
+            let message = format!(
+                "a buffer has bytes {} to {} of tile {}, and another one those from {} to {}",
+                one.0, one.1, one.2.tile, other.0, other.1
+            );
+            let found = findings.add(codes::MEMORY, one.2.span, message);
+            found.labels.push(wsp_diag::Label { span: other.2.span, text: "the other one".to_owned() });
+        }
+        last = Some(if next.1 > before.1 { *next } else { before });
     }
 }

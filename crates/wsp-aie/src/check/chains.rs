@@ -7,6 +7,7 @@ use crate::codes;
 use crate::design::{Design, TileDma, packet};
 use crate::device::{Tile, TileKind};
 use crate::mlir::{Attr, Block, Dim, Op};
+use std::collections::BTreeSet;
 
 /// The channels of a memory tile below this one reach the memory tiles beside it.
 const FAR_CHANNELS: i64 = 4;
@@ -41,7 +42,7 @@ pub(super) fn check(design: &Design, findings: &mut Findings) {
     }
 }
 
-/// A descriptor has one memory, and a lock on each side.
+/// A block has one descriptor at most, which acquires one lock at most and releases one at most.
 fn one(dma: &TileDma, block: &Block, findings: &mut Findings) {
     let count = |what: &dyn Fn(&&Op) -> bool| block.ops.iter().filter(what).count();
     let uses = |release: bool| {
@@ -67,14 +68,11 @@ fn one(dma: &TileDma, block: &Block, findings: &mut Findings) {
 /// As many channels are started as there are.
 fn started(kind: TileKind, dma: &TileDma, findings: &mut Findings) {
     for (direction, what) in [(0, "into"), (1, "out of")] {
-        let mut channels: Vec<i64> = Vec::new();
+        let mut channels = BTreeSet::new();
         for op in dma.body.blocks.iter().flat_map(|block| &block.ops) {
             let number = op.find_int("channel_index").unwrap_or(0);
-            if op.name == "aie.dma_start"
-                && op.find_int("channel_dir") == Some(direction)
-                && !channels.contains(&number)
-            {
-                channels.push(number);
+            if op.name == "aie.dma_start" && op.find_int("channel_dir") == Some(direction) {
+                channels.insert(number);
             }
         }
         let (used, most) = (channels.len() as u32, kind.model().channels);
@@ -143,17 +141,19 @@ fn descriptor(design: &Design, kind: TileKind, op: &Op, findings: &mut Findings)
     }
 }
 
-/// What each channel of a tile goes through.
+/// What each channel of a tile goes through, each block once for a channel; numbers of channels that a tile does not have are refused.
 fn reach(design: &Design, kind: TileKind, dma: &TileDma, findings: &mut Findings) {
     let blocks = &dma.body.blocks;
-    let mut taken: [Vec<u32>; 2] = Default::default();
+    let mut taken: [BTreeSet<u32>; 2] = Default::default();
+    let mut seen = vec![BTreeSet::new(); kind.model().channels as usize];
     for start in blocks.iter().flat_map(|block| &block.ops).filter(|op| op.name == "aie.dma_start") {
         let number = start.find_int("channel_index").unwrap_or(0);
+        let Some(seen) = usize::try_from(number).ok().and_then(|number| seen.get_mut(number)) else {
+            continue;
+        };
         let taken = &mut taken[usize::from(number % 2 != 0)];
-        let mut seen: Vec<u32> = Vec::new();
         let mut next = start.successors.first().copied();
-        while let Some(at) = next.filter(|at| !seen.contains(at)) {
-            seen.push(at);
+        while let Some(at) = next.filter(|at| seen.insert(*at)) {
             let Some(block) = blocks.get(at as usize) else { break };
             for op in &block.ops {
                 near(design, (kind, dma.tile, number), op, findings);
@@ -168,13 +168,12 @@ fn reach(design: &Design, kind: TileKind, dma: &TileDma, findings: &mut Findings
 }
 
 /// Of a memory tile even channels use one half of the descriptors, and odd ones the other.
-fn usable(of: (TileKind, i64), block: u32, op: &Op, taken: &mut Vec<u32>, findings: &mut Findings) {
+fn usable(of: (TileKind, i64), block: u32, op: &Op, taken: &mut BTreeSet<u32>, findings: &mut Findings) {
     let (kind, number) = of;
     let model = kind.model();
-    if kind != TileKind::Memory || taken.contains(&block) {
+    if kind != TileKind::Memory || !taken.insert(block) {
         return;
     }
-    taken.push(block);
     let (half, which) = (model.descriptors / 2, if number % 2 == 0 { "even" } else { "odd" });
     let id = op.find_int("bd_id").and_then(|id| u32::try_from(id).ok()).filter(|id| *id < model.descriptors);
     if let (Some(id), Ok(channel)) = (id, u32::try_from(number))

@@ -3,19 +3,21 @@
 use super::Findings;
 use super::transfers::{Fields, dims};
 use crate::codes;
-use crate::design::{Design, Fifo, Link, Step, steps};
-use crate::device::TileKind;
-use crate::mlir::{Attr, Op, text_of};
+use crate::design::{Design, Fifo, Link, Step, integers, steps};
+use crate::device::{Tile, TileKind};
+use crate::mlir::{Attr, Op, Type, text_of};
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn check(design: &Design, findings: &mut Findings) {
     for fifo in &design.fifos {
         ends(design, fifo, findings);
         used(design, fifo, findings);
     }
-    for (at, link) in design.links.iter().enumerate() {
+    for link in &design.links {
         check_link(design, link, findings);
-        again(design, &design.links[..at], link, findings);
+        joined(design, link, findings);
     }
+    again(design, findings);
     replay(design, findings);
 }
 
@@ -87,6 +89,12 @@ fn initial(fifo: &Fifo, findings: &mut Findings) {
                 text_of(&fifo.object)
             ));
         }
+        if let Some(other) = beside(items, ty.scalar()) {
+            return wrong(format!(
+                "initial object {at} of fifo `@{name}` has the element {other}, which is no number of `{}`",
+                text_of(ty.scalar())
+            ));
+        }
     }
 }
 
@@ -104,8 +112,26 @@ fn fills(items: &Attr, shape: &[Option<u64>]) -> bool {
     !matches!(items, Attr::Array(_)) || nested(items, shape)
 }
 
+/// The first of the values that is no number of a type, as it is written; integers have no sign there.
+fn beside(items: &Attr, ty: &Type) -> Option<String> {
+    match (items, ty) {
+        (Attr::Array(items), _) => items.iter().find_map(|item| beside(item, ty)),
+        (Attr::Bool(_), Type::Int(1)) => None,
+        (Attr::Float(..), ty) if ty.is_float() => None,
+        (Attr::Int(value, _), ty) => {
+            let (least, most) = integers(ty)?;
+            let most = if let Type::Int(bits) = ty { i64::MAX >> 63u32.saturating_sub(*bits) } else { most };
+            (!(least..=most).contains(value)).then(|| value.to_string())
+        }
+        (Attr::Float(value, _), _) => Some(format!("{value:?}")),
+        (Attr::Bool(value), _) => Some(value.to_string()),
+        (Attr::Str(text), _) => Some(format!("\"{text}\"")),
+        _ => Some("that is no number".to_owned()),
+    }
+}
+
 /// Whether the core of a tile does this with a fifo.
-fn core_does(design: &Design, tile: crate::device::Tile, what: &str, fifo: &Fifo, port: i64) -> bool {
+fn core_does(design: &Design, tile: Tile, what: &str, fifo: &Fifo, port: i64) -> bool {
     let mut found = false;
     let mut see = |op: &Op| {
         found |= op.name == what
@@ -177,13 +203,19 @@ fn used(design: &Design, fifo: &Fifo, findings: &mut Findings) {
 }
 
 /// A fifo ends in one link, and begins in one.
-fn again(design: &Design, before: &[Link], link: &Link, findings: &mut Findings) {
-    let ends = link.ins.iter().filter(|name| before.iter().any(|other| other.ins.contains(name)));
-    let begins = link.outs.iter().filter(|name| before.iter().any(|other| other.outs.contains(name)));
-    for name in ends.chain(begins) {
-        let Some(fifo) = design.fifo(name) else { continue };
-        let found = findings.add(codes::LINK, fifo.span, format!("fifo `@{name}` is in two links"));
-        found.labels.push(wsp_diag::Label { span: link.span, text: "the second stands here".to_owned() });
+fn again(design: &Design, findings: &mut Findings) {
+    let mut linked: BTreeMap<(bool, &str), usize> = BTreeMap::new();
+    for (at, link) in design.links.iter().enumerate() {
+        let ins = link.ins.iter().map(|name| (true, name.as_str()));
+        for end in ins.chain(link.outs.iter().map(|name| (false, name.as_str()))) {
+            let name = end.1;
+            if *linked.entry(end).or_insert(at) == at {
+                continue;
+            }
+            let Some(fifo) = design.fifo(name) else { continue };
+            let found = findings.add(codes::LINK, fifo.span, format!("fifo `@{name}` is in two links"));
+            found.labels.push(wsp_diag::Label { span: link.span, text: "the second stands here".to_owned() });
+        }
     }
 }
 
@@ -238,26 +270,49 @@ fn check_link(design: &Design, link: &Link, findings: &mut Findings) {
     }
 }
 
+/// Fifos that are joined fill an object, and no element of it twice.
+fn joined(design: &Design, link: &Link, findings: &mut Findings) {
+    let [out] = link.outs.as_slice() else { return };
+    let Some(whole) = design.fifo(out).filter(|_| link.ins.len() > 1 && link.join.len() == link.ins.len())
+    else {
+        return;
+    };
+    let part = |(name, offset): (&String, &i64)| Some((u64::try_from(*offset).ok()?, design.fifo(name)?));
+    let mut parts: Vec<(u64, &Fifo)> = link.ins.iter().zip(&link.join).filter_map(part).collect();
+    parts.sort_by_key(|(offset, _)| *offset);
+    let mut next = 0u64;
+    for (offset, part) in parts {
+        if offset != next {
+            let message = format!(
+                "the part of `@{}` begins at element {offset} of an object of `@{out}`, and the parts before it end at {next}",
+                part.name
+            );
+            findings.add(codes::LINK, link.span, message).help.push(format!("begin it at {next}"));
+        }
+        next = next.max(offset.saturating_add(part.elements()));
+    }
+    if next < whole.elements() {
+        let message = format!(
+            "the parts of a link end at element {next} of an object of `@{out}`, which has {}",
+            whole.elements()
+        );
+        findings.add(codes::LINK, link.span, message);
+    }
+}
+
 /// Fifos that reach each other by tiles, numbered by the first of them.
 fn components(design: &Design) -> Vec<usize> {
     let mut of: Vec<usize> = (0..design.fifos.len()).collect();
-    let touches = |a: &Fifo, b: &Fifo| {
-        let ends = |tile| tile == a.producer.tile;
-        b.consumers.iter().any(|end| ends(end.tile))
-            || a.consumers.iter().any(|end| end.tile == b.producer.tile)
-    };
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for a in 0..of.len() {
-            for b in 0..a {
-                if of[a] != of[b] && touches(&design.fifos[a], &design.fifos[b]) {
-                    let (low, high) = (of[a].min(of[b]), of[a].max(of[b]));
-                    of.iter_mut().filter(|one| **one == high).for_each(|one| *one = low);
-                    changed = true;
-                }
-            }
+    let begin: BTreeSet<Tile> = design.fifos.iter().map(|fifo| fifo.producer.tile).collect();
+    for tile in begin {
+        let ends = |at: &usize| design.fifos[*at].consumers.iter().any(|end| end.tile == tile);
+        if !(0..of.len()).any(|at| ends(&at)) {
+            continue;
         }
+        let here = (0..of.len()).filter(|at| design.fifos[*at].producer.tile == tile || ends(at));
+        let joined: BTreeSet<usize> = here.map(|at| of[at]).collect();
+        let Some(low) = joined.first() else { continue };
+        of.iter_mut().filter(|one| joined.contains(one)).for_each(|one| *one = *low);
     }
     of
 }
@@ -291,6 +346,9 @@ fn source<'d>(design: &'d Design, fifo: &'d Fifo) -> Vec<crate::design::Move> {
 /// A broadcast to cores whose results are sent again, `T` times each, needs `2 · depth ≥ consumers · T`; halves of one broadcast, which the
 /// host fills with the same data, count together. With less, arrays were measured to hang.
 fn replay(design: &Design, findings: &mut Findings) {
+    if design.fifos.iter().all(|fifo| fifo.repeat.is_none_or(|times| times < 2)) {
+        return;
+    }
     let of = components(design);
     let mut seen: Vec<usize> = Vec::new();
     for (i, fifo) in design.fifos.iter().enumerate() {

@@ -35,7 +35,7 @@
 //! | 1850 | kernels are called as they are declared |
 //! | 1851 | a core's program fits its memory |
 //! | 1852 | the design does not hang, whatever its data |
-//! | 1853 | a block of a chain is one descriptor, with a lock before it and one behind it |
+//! | 1853 | a block of a chain is one descriptor at most, which acquires one lock at most and releases one at most |
 //! | 1854 | initial objects are those that the producer has |
 //! | 1863 | it does not do so by buffers only that lowering adds |
 //! | 1868 | transfers write all of an array, or the rest is told |

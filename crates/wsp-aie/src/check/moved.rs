@@ -61,7 +61,12 @@ fn mark(transfer: &Move, written: &mut [bool]) -> Option<u64> {
         Length::Of(_) => None,
     };
     let all = |lengths: &[Length]| lengths.iter().map(fixed).collect::<Option<Vec<u64>>>();
-    let (offset, sizes, strides) = (fixed(&transfer.offset)?, all(&transfer.sizes)?, all(&transfer.strides)?);
+    let (offset, mut sizes, strides) =
+        (fixed(&transfer.offset)?, all(&transfer.sizes)?, all(&transfer.strides)?);
+    // The outermost of four is done as often as a task says; rounds beyond it write the same again.
+    if let ([outer, _, _, _], Some(_)) = (sizes.as_mut_slice(), transfer.task) {
+        *outer = (*outer).min(transfer.rounds());
+    }
     let moved = sizes.iter().try_fold(1u64, |all, size| all.checked_mul(*size))?;
     if moved > MOST {
         return None;

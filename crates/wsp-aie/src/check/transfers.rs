@@ -335,6 +335,23 @@ fn repeats(transfer: &Move, name: &str, outer: Dim, bytes: u64, findings: &mut F
     }
 }
 
+/// The length of a descriptor is that of one round: of all dimensions but the outermost of four.
+fn told(transfer: &Move, name: &str, inner: &[Dim], findings: &mut Findings) {
+    let round = inner.iter().try_fold(1u64, |product, dim| product.checked_mul(dim.size));
+    let Some(len) = transfer.len.filter(|len| u64::try_from(*len).ok() != round) else { return };
+    let (which, round) = match round {
+        _ if transfer.sizes.len() < 4 => ("its sizes", round),
+        _ => ("its lowest three sizes", round),
+    };
+    let elements = round.map_or("more than 64 bits hold".to_owned(), |round| round.to_string());
+    let message = format!("a transfer of `@{name}` is of {len} elements, and {which} are of {elements}");
+    let found = findings.add(codes::TRANSFER, transfer.descriptor, message);
+    if transfer.sizes.len() == 4 {
+        found.notes.push("the outermost size is that of repeats: `repeat_count` tells how many".to_owned());
+    }
+    found.help.extend(round.map(|round| format!("write {round} as its length")));
+}
+
 /// What is known of a transfer's numbers before a launch.
 fn fixed(design: &Design, transfer: &Move, name: &str, findings: &mut Findings) {
     let span = transfer.descriptor;
@@ -380,14 +397,7 @@ fn fixed(design: &Design, transfer: &Move, name: &str, findings: &mut Findings) 
     if let Ok(offset) = u64::try_from(offset) {
         begins(name, offset.saturating_mul(bytes), span, findings);
     }
-    let told = transfer
-        .len
-        .filter(|len| u64::try_from(*len).ok().and_then(|len| len.checked_mul(bytes)) != Some(total));
-    if let Some(len) = told {
-        let message =
-            format!("a transfer of `@{name}` is of {len} elements, and its sizes are of {}", total / bytes);
-        findings.add(codes::TRANSFER, span, message);
-    }
+    told(transfer, name, inner, findings);
     let reach =
         all.iter().fold(0u64, |sum, dim| sum.saturating_add((dim.size - 1).saturating_mul(dim.stride)));
     let last = u64::try_from(offset).ok().and_then(|offset| offset.checked_add(reach));

@@ -29,7 +29,7 @@ pub struct Move {
     /// How far apart, in elements.
     pub strides: Vec<Length>,
     /// How often the whole is done beside the first time.
-    pub repeat: i64,
+    pub repeat: u8,
     /// The fifo or channel, by name.
     pub symbol: Option<String>,
     /// The channel, where it is not named: the value of its tile, the direction and the number.
@@ -48,6 +48,13 @@ pub struct Move {
     pub span: Span,
     /// Where its descriptor is written.
     pub descriptor: Span,
+}
+
+impl Move {
+    /// How often a task is done.
+    pub(crate) fn rounds(&self) -> u64 {
+        u64::from(self.repeat) + 1
+    }
 }
 
 /// A number that a core of a design reads: a word of a buffer of its tile.
@@ -289,24 +296,25 @@ fn memcpy(op: &Op, array: Value, known: &Known) -> Result<Move, Diagnostic> {
 /// The number of the packets of a transfer or a descriptor; none where it makes none.
 pub(crate) fn packet(op: &Op) -> Result<Option<i64>, Diagnostic> {
     let Some(attr) = op.find("packet") else { return Ok(None) };
-    let field = |name: &str| -> Option<i64> {
+    let field = |name: &str| {
         let Attr::Raw(text) = attr else { return None };
         let (_, rest) = text.split_once(name)?;
-        rest.trim_start_matches([' ', '=']).split([',', '>', ' ']).next()?.parse().ok()
+        rest.trim_start_matches([' ', '=']).split([',', '>', ' ']).next()
     };
-    let Some(number) = field("pkt_id") else { return fault(op, "has a `packet` without `pkt_id`") };
-    for (what, value, most) in [("number", number, PACKETS), ("type", field("pkt_type").unwrap_or(0), TYPES)]
-    {
-        if !(0..most).contains(&value) {
+    let number = |what: &str, text: &str, most: i64| {
+        let value = text.parse().ok().filter(|value| (0..most).contains(value));
+        value.ok_or_else(|| {
             let message = format!(
-                "`{}` makes packets of {what} {value}, and {what}s are from 0 to {}",
+                "`{}` makes packets of {what} {text}, and {what}s are from 0 to {}",
                 op.name,
                 most - 1
             );
-            return Err(Diagnostic::error(codes::PACKET, message).at(op.span, ""));
-        }
-    }
-    Ok(Some(number))
+            Diagnostic::error(codes::PACKET, message).at(op.span, "")
+        })
+    };
+    let Some(id) = field("pkt_id") else { return fault(op, "has a `packet` without `pkt_id`") };
+    number("type", field("pkt_type").unwrap_or("0"), TYPES)?;
+    number("number", id, PACKETS).map(Some)
 }
 
 /// Types that a packet's header holds.
@@ -335,6 +343,13 @@ fn task_of(op: &Op) -> Result<Move, Diagnostic> {
             (vec![Length::Fixed(len)], vec![Length::Fixed(1)])
         }
     };
+    let given = op.find_int("repeat_count").unwrap_or(0);
+    let Ok(repeat) = u8::try_from(given) else {
+        return fault(
+            op,
+            &format!("is repeated {given} times, and tasks are repeated 0 to {} times", u8::MAX),
+        );
+    };
     let channel = match (op.name.as_str(), op.operands.first()) {
         ("aiex.dma_configure_task", Some(tile)) => {
             let channel = op.find_int("channel").unwrap_or(0);
@@ -347,7 +362,7 @@ fn task_of(op: &Op) -> Result<Move, Diagnostic> {
         offset: Length::Fixed(descriptor.find_int("offset").unwrap_or(0)),
         sizes,
         strides,
-        repeat: op.find_int("repeat_count").unwrap_or(0),
+        repeat,
         symbol: op.find_name("alloc").map(str::to_owned),
         channel,
         id: descriptor.find_int("bd_id"),

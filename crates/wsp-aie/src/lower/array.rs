@@ -1,15 +1,15 @@
 //! Tiles for cores, memories and transfers of the host, and ways for what flows between them.
 
 use super::assign::Assigned;
-use super::flow::{End, Flows};
+use super::flow::{End, Flows, Stream};
 use super::host::HostEnd;
 use super::refused;
 use super::trace::Trace;
 use crate::codes;
 use crate::design::Design;
 use crate::device::{Device, STACK, Tile, TileKind};
-use crate::place::{self, Graph, Net, Node};
-use crate::route::{self, Outcome, Stream};
+use crate::place::{self, Graph, MISSING_CHANNELS, Net, Node};
+use crate::route::{self, Outcome};
 use wsp_diag::Diagnostic;
 
 /// Where everything is.
@@ -180,14 +180,18 @@ fn with_channels(mut fault: Diagnostic, trace: &Trace, (flows, assigned): (&Flow
     let have = TileKind::Compute.model().channels as usize;
     let of_core = |core: usize, produces: bool| {
         let uses = flows.uses[core].iter().filter(move |of| of.produces == produces);
-        uses.map(|of| flows.streams[of.stream].tensor).collect::<Vec<usize>>()
+        // One core and another with nothing beside them may stand where they share memory.
+        let may_share = |of: &Stream| of.from != End::Host && matches!(of.to.as_slice(), [End::Core(_)]);
+        let streams = uses.map(|of| &flows.streams[of.stream]).filter(|of| !may_share(of));
+        streams.map(|of| of.tensor).collect::<Vec<usize>>()
     };
+    if fault.figures.iter().all(|(figure, _)| *figure != MISSING_CHANNELS) {
+        return fault;
+    }
     let all = (0..assigned.names.len()).flat_map(|core| [(core, false), (core, true)]);
     let Some((core, produces)) = all
         .max_by_key(|(core, produces)| (of_core(*core, *produces).len(), std::cmp::Reverse(*core)))
-        .filter(|(core, produces)| {
-            fault.message.contains("channels") && of_core(*core, *produces).len() > have
-        })
+        .filter(|(core, produces)| of_core(*core, *produces).len() > have)
     else {
         return fault;
     };
@@ -200,7 +204,7 @@ fn with_channels(mut fault: Diagnostic, trace: &Trace, (flows, assigned): (&Flow
         if produces { "store" } else { "load" }
     )];
     fault.note(format!(
-        "`{}` {verb} boxes of {} by {} fifos, and a core has {have} channels {way} its memory; fifos between neighbours need none, and tensors of one size and type between the host and a core share one",
+        "`{}` {verb} boxes of {} by {} fifos that need a channel each, and a core has {have} channels {way} its memory; fifos from one core to one neighbour need none, and tensors of one size and type between the host and a core share one",
         assigned.names[core],
         names.join(", "),
         names.len()
@@ -212,11 +216,11 @@ fn with_channels(mut fault: Diagnostic, trace: &Trace, (flows, assigned): (&Flow
 /// # Errors
 /// There are none, or none was found.
 pub(super) fn route(design: &Design) -> Result<(), Diagnostic> {
-    let streams: Vec<Stream> = design
+    let streams: Vec<route::Stream> = design
         .fifos
         .iter()
         .filter(|fifo| !fifo.is_shared())
-        .map(|fifo| Stream {
+        .map(|fifo| route::Stream {
             name: fifo.name.clone(),
             from: fifo.producer.tile,
             to: fifo.consumers.iter().map(|end| end.tile).collect(),

@@ -24,9 +24,11 @@ pub(super) fn least(graph: &Graph, start: Vec<Tile>) -> Result<Placement, Diagno
     let mut search = Search { graph, order: order(graph, &pairs), pairs, placed, best };
     let proof = search.descend(0);
     let Some((cost, tiles)) = search.best else {
-        let excess = graph.excess(&super::all(&start)).unwrap_or_default();
-        return Err(refused(format!("no placement fits: in the best of them {excess}"))
-            .help("split a node, or give several of its nets one channel by way of a memory tile"));
+        let found = "no placement fits";
+        return Err(match graph.excess(&super::all(&start)) {
+            Some(excess) => excess(found),
+            None => refused(found.to_owned()),
+        });
     };
     Ok(Placement { tiles, cost, bound: cost, proof: Some(proof) })
 }

@@ -103,8 +103,7 @@ pub fn place_within(graph: &Graph, steps: u32) -> Result<Placement, Diagnostic> 
         return exact::least(graph, tiles);
     }
     if let Some(excess) = graph.excess(&all(&tiles)) {
-        return Err(refused(format!("no placement was found that fits: in the best of them {excess}"))
-            .help("split a node, or give several of its nets one channel by way of a memory tile"));
+        return Err(excess("no placement was found that fits"));
     }
     let bound = bound::root(graph);
     Ok(Placement { cost: graph.cost(&tiles), bound, tiles, proof: None })
@@ -202,15 +201,22 @@ impl Graph {
         self.overload(&all(tiles)) == 0
     }
 
-    /// What is too much on a tile, where something is.
-    fn excess(&self, tiles: &[Option<Tile>]) -> Option<String> {
+    /// The refusal of what is too much on a tile, where something is.
+    fn excess(&self, tiles: &[Option<Tile>]) -> Option<impl FnOnce(&str) -> Diagnostic> {
         let demands = self.demands(tiles);
         let mut place = demands.iter().zip(self.device.tiles());
         place.find_map(|(demand, tile)| {
             let kind = self.device.kind(tile)?;
             let mut parts = demand.parts(kind).into_iter();
-            let (need, have, what) = parts.find(|(need, have, _)| need > have)?;
-            Some(format!("the {} {tile} is asked for {need} {what} and has {have}", kind.name()))
+            let (need, have, what, figure) = parts.find(|(need, have, ..)| need > have)?;
+            Some(move |found: &str| {
+                let mut fault = refused(format!(
+                    "{found}: in the best of them the {} {tile} is asked for {need} {what} and has {have}",
+                    kind.name()
+                ));
+                fault.figures.push((figure, need - have));
+                fault.help("split a node, or give several of its nets one channel by way of a memory tile")
+            })
         })
     }
 
@@ -219,7 +225,7 @@ impl Graph {
         let demands = self.demands(tiles);
         let of = |(demand, tile): (&Demand, Tile)| {
             let parts = demand.parts(self.device.kind(tile)?);
-            let over = parts.map(|(need, have, what)| {
+            let over = parts.map(|(need, have, what, _)| {
                 need.saturating_sub(have).div_ceil(if what == "bytes" { 4096 } else { 1 })
             });
             Some(over.iter().sum::<u64>())
@@ -256,6 +262,9 @@ fn all(tiles: &[Tile]) -> Vec<Option<Tile>> {
     tiles.iter().copied().map(Some).collect()
 }
 
+/// The figure of a refusal that says how many channels of a tile are missing.
+pub(crate) const MISSING_CHANNELS: &str = "missing_channels";
+
 /// What a tile is asked for.
 #[derive(Clone, Default)]
 struct Demand {
@@ -270,15 +279,15 @@ impl Demand {
         self.bytes = self.bytes.saturating_add(bytes);
     }
 
-    /// What is asked for, what a tile of a kind has, and of what.
-    fn parts(&self, kind: TileKind) -> [(u64, u64, &'static str); 4] {
+    /// What is asked for, what a tile of a kind has, of what, and the figure that says how many are missing.
+    fn parts(&self, kind: TileKind) -> [(u64, u64, &'static str, &'static str); 4] {
         let model = kind.model();
         let has = |is_limited: bool, limit: u64| if is_limited { limit } else { u64::MAX };
         [
-            (self.nodes, has(kind == TileKind::Compute, 1), "processes"),
-            (self.into, model.channels.into(), "channels into its memory"),
-            (self.out, model.channels.into(), "channels out of its memory"),
-            (self.bytes, has(kind != TileKind::Shim, model.memory), "bytes"),
+            (self.nodes, has(kind == TileKind::Compute, 1), "processes", "missing_processes"),
+            (self.into, model.channels.into(), "channels into its memory", MISSING_CHANNELS),
+            (self.out, model.channels.into(), "channels out of its memory", MISSING_CHANNELS),
+            (self.bytes, has(kind != TileKind::Shim, model.memory), "bytes", "missing_bytes"),
         ]
     }
 }

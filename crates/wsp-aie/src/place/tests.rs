@@ -201,6 +201,7 @@ fn what_does_not_fit_is_refused_with_numbers() {
     assert_eq!(refused(&twice), "`p0` and `p1` are to stand on one tile, (1, 2)");
     let mut wide = chain(9);
     wide.nets = (1..9).map(|from| Net { via_dma: true, ..net(from, &[0], 1) }).collect();
+    assert_eq!(place(&wide).unwrap_err().figures, [("missing_channels", 6)]);
     let text = refused(&wide);
     assert!(text.contains("is asked for 8 channels into its memory and has 2"), "{text}");
     let mut none = chain(1);

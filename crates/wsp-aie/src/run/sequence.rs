@@ -304,7 +304,7 @@ impl Running {
         }
         // The outermost of four iterates: a round each, which a task repeats as often as it says.
         let iteration = if dims.len() == 4 { dims.remove(0) } else { (1, 0) };
-        let rounds = if transfer.task.is_some() { transfer.repeat.unsigned_abs() + 1 } else { iteration.0 };
+        let rounds = if transfer.task.is_some() { transfer.rounds() } else { iteration.0 };
         let round = dims.iter().try_fold(element, |bytes, (size, _)| bytes.checked_mul(*size));
         let round = round.filter(|bytes| bytes.checked_mul(rounds).is_some_and(|all| all <= MOST_BYTES));
         let offset = self.length(transfer.offset, span)?.checked_mul(element as i64);

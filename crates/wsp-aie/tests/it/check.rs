@@ -1,6 +1,6 @@
 //! Each rule of the checker with a change of a good design that it alone finds.
 
-use crate::support::design;
+use crate::support::{codes, design};
 use wsp_aie::check;
 use wsp_aie::design::Design;
 use wsp_aie::mlir::parse;
@@ -14,12 +14,6 @@ const LOCKS: &str = include_str!("designs/locks.mlir");
 const LISTS: &str = include_str!("designs/lists.mlir");
 const GOOD: [(&str, &str); 5] =
     [("scale", SCALE), ("halves", HALVES), ("streams", STREAMS), ("locks", LOCKS), ("lists", LISTS)];
-
-fn codes(text: &str) -> Vec<u16> {
-    let mut codes: Vec<u16> = check(&design(text)).iter().map(|found| found.code.0).collect();
-    codes.dedup();
-    codes
-}
 
 #[test]
 fn good_designs_pass() {

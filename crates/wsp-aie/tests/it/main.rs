@@ -3,6 +3,7 @@
 #![allow(clippy::print_stderr, reason = "tests say where they are")]
 
 mod check;
+mod descriptors;
 mod ground;
 mod kernels;
 mod lower;
@@ -11,5 +12,6 @@ mod programs;
 mod randomised;
 mod references;
 mod run;
+mod starts;
 mod support;
 mod text;

@@ -12,6 +12,13 @@ pub(crate) fn design(text: &str) -> Design {
     designs.into_iter().next().expect("there is a device")
 }
 
+/// The codes of what is wrong with the only design of a text, repeats left out.
+pub(crate) fn codes(text: &str) -> Vec<u16> {
+    let mut codes: Vec<u16> = wsp_aie::check(&design(text)).iter().map(|found| found.code.0).collect();
+    codes.dedup();
+    codes
+}
+
 /// An array of integers.
 pub(crate) fn ints(values: impl IntoIterator<Item = i32>) -> Arg {
     Arg::Array(values.into_iter().flat_map(i32::to_le_bytes).collect())
