@@ -10,8 +10,8 @@ use crate::outcome::Ran;
 use crate::signature::Role;
 use crate::watched::{Failed, Watched};
 use std::mem::take;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError};
 use wsp_backend::{Args, RunError, RunOptions};
 
 /// Most tasks of a run that is kept.
@@ -26,7 +26,7 @@ impl Again {
         if !leaves_something(inner, arguments, options) {
             return None;
         }
-        let last = inner.again.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let last = inner.again.lock().take();
         let fits = |last: &Kept| last.serves(&arguments.args.values, options);
         Some(Again(last.filter(fits).unwrap_or_else(|| {
             let cancel = Arc::new(AtomicBool::new(false));
@@ -48,7 +48,8 @@ impl Again {
         let ran = self.launch(inner, arguments);
         let ran = ran.map_err(|error| self.0.watched.failed(error.into()))?;
         if self.0.workload.as_mut().is_some_and(|workload| workload.release()) {
-            *inner.again.lock().unwrap_or_else(PoisonError::into_inner) = Some(self.0);
+            // What another thread has left meanwhile is dropped without the lock.
+            let _left = inner.again.lock().replace(self.0);
         }
         Ok(ran)
     }

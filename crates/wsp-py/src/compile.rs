@@ -20,6 +20,7 @@ use wsp_backend::{Program as Compiled, Registry, RunOptions, WorkloadRunOptions}
 use wsp_diag::{Code, Diagnostic, SourceMap, did_you_mean};
 use wsp_ir::{FuncKind, Module};
 use wsp_kernel::{Engine, Mode};
+use wsp_memory::PerProcess;
 use wsp_plan::{CompileOptions, LoweredPlan, PlanSource};
 use wsp_runtime::clock;
 use wsp_trace::python::arrays::{BAD_OPTION, MISSING, SURPLUS};
@@ -164,8 +165,8 @@ fn link(
         compile_ns: 0,
         cached,
         timeline: Mutex::new(None),
-        counted: Mutex::default(),
-        again: Mutex::default(),
+        counted: PerProcess::new(None),
+        again: PerProcess::new(None),
     })
 }
 
@@ -259,8 +260,8 @@ fn launch(path: &str, compilation: &Compilation, sources: &mut SourceMap) -> Res
         compile_ns: 0,
         cached,
         timeline: Mutex::new(None),
-        counted: Mutex::default(),
-        again: Mutex::default(),
+        counted: PerProcess::new(None),
+        again: PerProcess::new(None),
         body: Body::Launch {
             plan,
             kept: OnceLock::new(),

@@ -18,6 +18,7 @@ use wsp_backend::{Absent, Args, Expand, KvLayout, Outcome, Program, RunOptions, 
 use wsp_diag::{Diagnostic, SourceMap};
 use wsp_ir::workload::{PoolSizes, Trace, WorkloadModule};
 use wsp_kernel::{CodeCache, Mode};
+use wsp_memory::PerProcess;
 use wsp_ordered::OrderedMap;
 use wsp_plan::workload::{WorkloadPlan, bind, count};
 use wsp_plan::{LoweredPlan, ParamValue, ProgramKind};
@@ -66,9 +67,9 @@ pub(crate) struct Inner {
     /// When and where tasks ran, of the last run that recorded it.
     pub(crate) timeline: Mutex<Option<Arc<Timeline>>>,
     /// Values of sizes, and the number of tasks that the last run had with them, where there are no tables.
-    pub(crate) counted: Mutex<Option<Counted>>,
+    pub(crate) counted: PerProcess<Option<Counted>>,
     /// What the last run of few tasks on the thread of its caller has bound.
-    pub(crate) again: Mutex<Option<Kept>>,
+    pub(crate) again: PerProcess<Option<Kept>>,
 }
 
 /// Values of sizes, and the number of tasks that follow from them.
@@ -114,7 +115,7 @@ impl Inner {
     /// The number of tasks, where it is known before they are generated.
     pub(crate) fn tasks(&self, args: &Args) -> Option<u64> {
         let Body::Workload(plan) = &self.body else { return None };
-        let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counted = self.counted.lock();
         if let Some((_, tasks)) =
             counted.as_ref().filter(|(of, _)| args.arrays.is_empty() && *of == args.values)
         {

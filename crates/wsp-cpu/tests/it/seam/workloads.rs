@@ -72,6 +72,12 @@ fn args() -> Args {
     Args::new().with("x", reals(&[32, 4], (0..128).map(|i| i as f32 / 8.0)))
 }
 
+fn arrays_of_twice() -> Args {
+    Args::new()
+        .with("x", reals(&[24], (0..24).map(|i| i as f32)))
+        .with("y", Array::zeros(DType::F32, &[24]).expect("it is small"))
+}
+
 fn inputs(args: &Args) -> WorkloadInputs {
     WorkloadInputs { arrays: args.arrays.clone(), ..WorkloadInputs::default() }
 }
@@ -102,9 +108,7 @@ fn the_bits_are_those_of_the_program_with_tasks_of_the_host_and_of_aicpus() {
 fn kernels_of_a_used_file_give_the_bits_of_the_program() {
     let text =
         "use \"test.pto\"; param rounds = 3; workload main { for i in 0..rounds { twice(first = i * 8); } }";
-    let args = Args::new()
-        .with("x", reals(&[24], (0..24).map(|i| i as f32)))
-        .with("y", Array::zeros(DType::F32, &[24]).expect("it is small"));
+    let args = arrays_of_twice();
     let direct = WorkloadProgram::of(plan(text, Some(TWICE)), Mode::default(), Engine::default(), None);
     let expected = direct.execute(&inputs(&args), &WorkloadOptions::default()).expect("the arrays fit");
     let program = compiled(plan(text, Some(TWICE)));
@@ -127,9 +131,7 @@ fn kernels_of_a_used_file_give_the_bits_of_the_program() {
 #[test]
 fn a_run_of_kernels_of_a_used_file_begins_as_the_first_on_aicpus_and_after_one_that_is_cancelled() {
     let text = "use \"test.pto\"; workload main { parallel for i in 0..3 { twice(first = i * 8); } }";
-    let args = Args::new()
-        .with("x", reals(&[24], (0..24).map(|i| i as f32)))
-        .with("y", Array::zeros(DType::F32, &[24]).expect("it is small"));
+    let args = arrays_of_twice();
     let program = compiled(plan(text, Some(TWICE)));
     let expected = ran(&*program, &args, &RunOptions::default());
     for aicpus in [0, 2] {
@@ -312,4 +314,62 @@ fn options_that_have_no_effect_are_refused_by_name() {
         let refused = backend.compile(&plan(SUMS, None).into()).err().expect("it has no effect");
         assert!(refused[0].message.contains(&format!("`{name}`")), "{refused:?}");
     }
+}
+
+/// A run after `release` is refused until all arrays of the caller are bound again; then it is right, of kept tasks too.
+#[test]
+fn a_run_without_the_arrays_that_were_let_go_of_is_refused() {
+    let program = compiled_by(&with(sums()), plan(SUMS, None));
+    let total = Array::zeros(DType::F32, &[1]).expect("it is small");
+    for (threads, sequential) in [(2, false), (1, true)] {
+        let options = RunOptions { threads, sequential, ..RunOptions::default() };
+        let (without, x) = lent(&args().with("total", total.clone()), "x");
+        let (args, sum) = lent(&without, "total");
+        drop(without);
+        let mut prepared = program.prepare(args, options.clone()).expect("the arrays fit");
+        prepared.run().expect("it runs");
+        let mut given = (x, sum);
+        for factor in 1..5u16 {
+            assert!(prepared.release());
+            let refused = fault(prepared.run()).to_string();
+            assert!(refused.contains("has let go of its arrays") && refused.contains("rebind"), "{refused}");
+            let (x, sum) = given;
+            drop(x.take_back().expect("no run has it"));
+            let total = sum.take_back().expect("no run has it");
+            let (only, sum) = lent(&Args::new().with("total", total), "total");
+            let lacks = prepared.rebind(only.clone()).expect_err("`x` is not bound").to_string();
+            assert!(lacks.contains("`x`"), "{lacks}");
+            assert!(fault(prepared.run()).to_string().contains("has let go of its arrays"));
+            let next = reals(&[32, 4], (0..128).map(|i| f32::from(i * factor)));
+            let (x_alone, x) = lent(&Args::new().with("x", next), "x");
+            prepared.rebind(x_alone.with("total", sum.clone())).expect("they are all");
+            let ran = prepared.run().expect("it runs");
+            assert_eq!((ran.stats.tasks, ran.outputs.contains_key("total")), (33, false));
+            drop(only);
+            given = (x, sum);
+        }
+        assert!(prepared.release());
+        let sum = given.1.take_back().expect("no run has it");
+        assert_eq!(sum.as_slice::<f32>(), Some(&[f32::from(4 * (0..128).sum::<u16>())][..]));
+    }
+}
+
+/// Without arrays of the caller there is nothing to bind again.
+#[test]
+fn a_run_after_release_is_that_of_before_where_all_arrays_are_the_programs() {
+    let program = compiled_by(&with(sums()), plan(SUMS, None));
+    let mut prepared = program.prepare(args(), RunOptions::default()).expect("the arrays fit");
+    let first = prepared.run().expect("it runs");
+    assert!(prepared.release());
+    assert_eq!(bits(&prepared.run().expect("it runs").outputs), bits(&first.outputs));
+
+    let text = "use \"test.pto\"; workload main { for i in 0..3 { twice(first = i * 8); } }";
+    let (args, y) = lent(&arrays_of_twice(), "y");
+    let library = compiled(plan(text, Some(TWICE)));
+    let mut prepared = library.prepare(args, RunOptions::default()).expect("the arrays fit");
+    assert!(!prepared.release(), "kernels of a used file keep their arrays");
+    prepared.run().expect("it runs");
+    drop(prepared);
+    let y = y.take_back().expect("no run has it");
+    assert_eq!(y.as_slice::<f32>().expect("it is real")[23], 46.0);
 }
