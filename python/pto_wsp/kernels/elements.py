@@ -116,7 +116,8 @@ def zero(elem: str) -> Const:
 def default(number: Number, elem: str) -> Number:
     """A number that stands where a whole one is left out: `0.0` is 0 of integers."""
     is_zero = isinstance(number, Const) and type(number.value) is float and number.value == 0.0
-    return zero(elem) if is_zero else number
+    # A 0 of floats keeps its sign.
+    return zero(elem) if is_zero and is_integer(elem) else number
 
 
 def limits(elem: str) -> tuple[int, int]:
