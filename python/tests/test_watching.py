@@ -290,7 +290,8 @@ def test_the_run_of_a_cancelled_coroutine_is_stopped() -> None:
         task = asyncio.ensure_future(waits())
         await asyncio.sleep(0)
         task.cancel()
-        GATE.open.set()
+        # Behind the step in which the task learns of it.
+        asyncio.get_running_loop().call_soon(GATE.open.set)
         with pytest.raises(asyncio.CancelledError):
             await task
         return run

@@ -30,7 +30,7 @@ fn package(text: &str) -> Package {
 
 /// How often what packages have in common was compiled: each of its files.
 fn compiled(folder: &Path) -> usize {
-    let text = fs::read_to_string(folder.join("compiled")).unwrap();
+    let text = fs::read_to_string(folder.join("compiled")).expect("the compiler writes what it compiles");
     let of = |source: &str| text.lines().filter(|line| *line == format!("{source}.cpp")).count();
     let [inputs, run] = COMMON_SOURCES.map(of);
     assert_eq!(inputs, run, "{text}");
