@@ -20,7 +20,7 @@ _UNTOUCHED = frozenset({"__new__", "__init_subclass__", "__reduce__", "__setattr
 
 def told(error: BaseException, function: Any, args: Any, named: Any) -> BaseException:
     """The error that a public function raises, as its caller sees it: one of Python's own about the
-    arguments of the call is told in words of the package.
+    arguments of the call is reported in words of the package.
     """
     if type(error) is TypeError and error.__traceback__ is None:
         return misfit(function, args, named or {}) or error

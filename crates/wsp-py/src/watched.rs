@@ -1,4 +1,4 @@
-//! What the end of a run is told by: exceptions of kernels, signals, and options.
+//! What says how a run has ended: exceptions of kernels, signals, and options.
 
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,7 +20,7 @@ pub(crate) struct Failed {
     pub(crate) signal: Option<PyErr>,
 }
 
-/// Options of a run with all that its end is told by.
+/// Options of a run, with all that says how it has ended.
 pub(crate) struct Watched {
     options: RunOptions,
     payload: PayloadSlot,

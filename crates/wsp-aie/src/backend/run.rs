@@ -22,7 +22,7 @@ impl Compiled {
     /// What of the options an array has no part of.
     fn refuse(&self, options: &RunOptions, args: &Args) -> Result<(), RunError> {
         options.check(self.source.kind())?;
-        // A seed draws the order of a run on several threads, and a design runs on one. What is recorded, who stops a run, who claims its arrays and who is told how far it is are of the caller; those of task graphs are refused above.
+        // A seed draws the order of a run on several threads, and a design runs on one. What is recorded, who stops a run, who claims its arrays and what counts its progress are of the caller; those of task graphs are refused above.
         let RunOptions {
             threads,
             seed: _,
@@ -152,7 +152,7 @@ impl Ready {
         let begun = clock();
         let lowered = program.lowered(&args)?;
         let (design, found) = checked(&text(&lowered))?;
-        // What tasks leave of outputs is told by elements, where stores are recorded.
+        // What tasks leave of outputs is reported by elements, where stores are recorded.
         let found = found.into_iter().filter(|found| found.code != codes::PART);
         let notes = super::heeded(&program.source).into_iter().chain(found).collect();
         let compile = begun.elapsed();

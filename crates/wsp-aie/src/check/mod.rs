@@ -38,7 +38,7 @@
 //! | 1853 | a block of a chain is one descriptor at most, which acquires one lock at most and releases one at most |
 //! | 1854 | initial objects are those that the producer has |
 //! | 1863 | it does not do so by buffers only that lowering adds |
-//! | 1868 | transfers write all of an array, or the rest is told |
+//! | 1868 | transfers write all of an array, or a warning counts the rest |
 
 mod balance;
 mod buffers;

@@ -148,7 +148,7 @@ fn an_extent_of_an_output_alone_is_set() {
     assert!(code == 0 && out.contains("cores: 4 of npu2"), "{out}{err}");
     let (code, out, err) = told(&on("emit", &file, "xdna2", &[&sizes("wide=16")[..], &["-o", &to]].concat()));
     assert!(code == 0 && err.is_empty(), "{out}{err}");
-    // What tasks leave of it is told.
+    // What tasks leave of it is reported.
     let (code, out, err) = told(&on("check", &file, "xdna2", &sizes("wide=24")));
     let part = "write 1024 of the 1536 elements of `y`";
     assert!(code == 0 && err.contains("WSP1868") && err.contains(part), "{out}{err}");

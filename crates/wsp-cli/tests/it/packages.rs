@@ -11,6 +11,7 @@ mod trials;
 mod workloads;
 
 use crate::command::{Folder, ended, run, wsp};
+use pto_wsp::backend::npu::{COMMON_SOURCES, OWN_SOURCES};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -135,6 +136,12 @@ fn device_library() -> PathBuf {
     });
     assert_eq!(code, 0, "{err}");
     folder.join("device/libwsp_device.a")
+}
+
+/// Writes `all.cpp`, which has the program of a package in one file.
+fn in_one_file(package: &Path) {
+    let all = COMMON_SOURCES.iter().chain(&OWN_SOURCES).map(|source| format!("#include \"{source}.cpp\"\n"));
+    std::fs::write(package.join("all.cpp"), all.collect::<String>()).unwrap();
 }
 
 /// Builds a package from an emitted folder with the compiled kernels of another, which has the same ones, and with what all packages have in common.

@@ -150,7 +150,7 @@ fn one_length_that_differs_from_all_others_is_found() {
     for (n, thousands, length, what) in [
         ("tokens", &*format!("1 + {bump}"), 57, "`core_0` has other tasks"),
         ("tokens", "(tokens == 57) + 1", 57, "`core_0` has other tasks"),
-        // The first is told, whichever thread finds one.
+        // The finding names the first, on any number of threads.
         ("tokens", "(tokens == 185) + (tokens == 57) + (tokens == 121) + 1", 57, "`core_0` has other tasks"),
         (&*format!("tokens - 32 * {bump}"), "1", 57, "`core_0` has other tasks"),
     ] {
@@ -236,7 +236,7 @@ fn launches_that_differ_in_more_than_lengths_are_told() {
     assert!(told.contains("differs in more than lengths"), "{told}");
 }
 
-/// A length of which tasks leave elements of an output is told, as a run tells it.
+/// A length of which tasks leave elements of an output is reported, as by a run.
 #[test]
 fn a_length_that_leaves_elements_of_an_output_is_told() {
     let emit = |lengths: &[i64]| {

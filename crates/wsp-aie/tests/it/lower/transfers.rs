@@ -195,7 +195,7 @@ fn tensors_of_one_size_share_a_channel_where_all_cores_take_them_and_on_the_way_
     }
 }
 
-/// What cannot share is told by tensors, and not by nodes of a graph.
+/// A refusal of what cannot share names tensors, and not nodes of a graph.
 #[test]
 fn a_kernel_of_more_tensors_than_channels_is_told_which() {
     let kernels = "

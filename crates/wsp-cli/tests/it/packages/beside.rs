@@ -1,6 +1,6 @@
 //! Packages as libraries of one process.
 
-use super::{TWO_KERNELS, decode, numbers, save};
+use super::{TWO_KERNELS, decode, in_one_file, numbers, save};
 use crate::command::{Folder, ended, run};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -46,9 +46,7 @@ fn two_packages_in_one_process_do_not_meet() {
         let args = ["emit", file, "--target", platform, "-o", &folder.at(platform), "--generate", spec];
         let (code, _, err) = run(&args);
         assert_eq!(code, 0, "{err}");
-        let all = ["main", "host/inputs", "host/run", "orchestration", "aicore_dispatch"]
-            .map(|name| format!("#include \"{name}.cpp\"\n"));
-        std::fs::write(to.join("all.cpp"), all.concat()).unwrap();
+        in_one_file(&to);
         let platform = format!("-DPTO_PLATFORM={platform}");
         let options = ["-shared", "-fPIC", "-DWSP_ONE_FILE", &platform, "-Dmain=run_package"];
         compile(

@@ -1,6 +1,6 @@
 //! Programs of every kind, on every platform, in every expansion and under many seeds, each a program that runs its package many times.
 
-use super::{built, decode, device_library, linked_with, numbers, save};
+use super::{built, decode, device_library, in_one_file, linked_with, numbers, save};
 use crate::command::{Folder, ended, root, run, wsp};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -272,9 +272,7 @@ fn sanitizers_are_silent_over_packages() {
             ]);
             compile.args(["-I.", "-Iinclude", "-Ihost", "-fno-sanitize-recover=all", "-include"]);
             compile.arg(folder.path("trials.hpp")).arg(format!("-fsanitize={sanitizer}"));
-            let all = ["main", "host/inputs", "host/run", "orchestration", "aicore_dispatch"]
-                .map(|file| format!("#include \"{file}.cpp\"\n"));
-            std::fs::write(to.join("all.cpp"), all.concat()).unwrap();
+            in_one_file(&to);
             compile.args(["all.cpp", "-o", "run"]);
             let (code, _, err) = ended(compile);
             assert_eq!(code, 0, "{err}");
