@@ -156,6 +156,11 @@ class Program:
     ) -> Prepared:
         """Checks and binds everything once, for any number of runs."""
 
+    def quick(self, options: Mapping[str, Any], ended: Callable[[Any, Figures], Any]) -> Quick | None:
+        """The short way of `execute` with these options, whose result is what `ended` makes of the program
+        and the figures; None where no run can begin.
+        """
+
     def graph(
         self, named: Mapping[str, Any] | None = None, *, deps: str | None = None, missed: bool = False
     ) -> dict[str, Any]:
@@ -274,7 +279,7 @@ class Run:
         """Stops the run when the tasks that have started are over; it then fails with an `ExecutionError`."""
 
 class Figures:
-    """The figures of a run. They are pickled and copied as the dictionary of their details."""
+    """The figures of a run."""
 
     @property
     def tasks(self) -> int:
@@ -287,6 +292,14 @@ class Figures:
     @property
     def run_ns(self) -> int:
         """From the start of the run to the end of its last task."""
+
+    @property
+    def compile_ns(self) -> int:
+        """Nanoseconds that the compilation of its program took."""
+
+    @property
+    def streams(self) -> int:
+        """Streams of the schedule; 0 without."""
 
     def details(self) -> dict[str, Any]:
         """All of them by name."""
@@ -332,8 +345,16 @@ class Public:
     what that gives is raised.
     """
 
-    def __init__(self, function: Callable[..., Any], told: Callable[..., BaseException]) -> None: ...
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        told: Callable[..., BaseException],
+        short: tuple[str, Callable[..., BaseException]] | None = None,
+    ) -> None: ...
     def __call__(self, *args: Any, **named: Any) -> Any: ...
+
+class Quick:
+    """The short way of `Program.execute`."""
 
 class WhenGone:
     """Calls a function when it goes, unless an exception is on its way through the frame that held it."""

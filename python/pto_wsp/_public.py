@@ -11,6 +11,7 @@ from typing import Any
 
 from ._calls import misfit
 from ._core import Public
+from ._raise import placed_at_caller
 from .errors import WspError
 from .spans import is_ours
 
@@ -26,6 +27,18 @@ def told(error: BaseException, function: Any, args: Any, named: Any) -> BaseExce
         return misfit(function, args, named or {}) or error
     trim(error)
     return error
+
+
+def told_of_run(error: BaseException, function: Any, args: Any, named: Any) -> BaseException:
+    """The error of a run that began by the short way, of which no frame of the package has seen it."""
+    placed = placed_at_caller(error)
+    assert placed is not None
+    trim(placed)
+    return placed
+
+
+_SHORT = {"Program.execute": ("_quick", told_of_run)}
+"""Methods with a short way: the attribute that has it, and what tells its errors."""
 
 
 def trim(error: BaseException) -> None:
@@ -68,7 +81,7 @@ def _of_users(traceback: TracebackType | None) -> TracebackType | None:
 
 def public(function: Any) -> Any:
     """A function as people call it."""
-    return functools.update_wrapper(Public(function, told), function)
+    return functools.update_wrapper(Public(function, told, _SHORT.get(function.__qualname__)), function)
 
 
 def expose_functions(names: dict[str, Any], which: Iterable[str]) -> None:

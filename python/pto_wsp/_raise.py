@@ -93,11 +93,20 @@ class PlacedAtCaller:
         pass
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
-        if not isinstance(error, errors.WspError) or error.file is not None:
-            return
-        span = caller_span()
-        found = [_placed(each, type(error), span) for each in error.diagnostics]
-        raise type(error)(found, errors.together(found)) from error.__cause__
+        placed = placed_at_caller(error)
+        if placed is not None and placed is not error:
+            raise placed
+
+
+def placed_at_caller(error: BaseException | None) -> BaseException | None:
+    """An error; one without a place with that of the caller's line."""
+    if not isinstance(error, errors.WspError) or error.file is not None:
+        return error
+    span = caller_span()
+    found = [_placed(each, type(error), span) for each in error.diagnostics]
+    placed = type(error)(found, errors.together(found))
+    placed.__cause__ = error.__cause__
+    return placed
 
 
 def _placed(found: errors.Diagnostic, cls: type[errors.WspError], span: Span | None) -> errors.Diagnostic:

@@ -18,7 +18,7 @@ from .hints import lacks
 from .htmltables import of_program
 from .options import checked_options, compile_part, launch_options, run_part
 from .plans import Capacity, Plan, PlanNeed, by_name, described, make_plan
-from .results import Graph, Simulation, Stats, framed, graph_of, simulation_of
+from .results import Graph, Simulation, Stats, framed, graph_of, simulation_of, stats_of
 from .runs import BoundProgram, Run, seconds_of
 from .saved import files_of, no_program, pack, unpack
 from .spans import caller_span
@@ -63,11 +63,11 @@ class Program:
         "_name",
         "_notes",
         "_options",
+        "_quick",
         "_run_ids",
         "_run_options",
         "_runs",
         "_sparse",
-        "_streams",
         "_trace",
     )
 
@@ -79,11 +79,11 @@ class Program:
     _name: str
     _notes: list[str]
     _options: dict[str, Any]
+    _quick: _core.Quick | None
     _run_ids: Iterator[int]
     _run_options: dict[str, Any]
     _runs: list[Run]
     _sparse: list[str]
-    _streams: int
     _trace: bytes
 
     def __init__(self) -> None:
@@ -132,10 +132,12 @@ class Program:
         self._lock = threading.Lock()
         self._last = None
         self._run_ids = itertools.count(1)
-        self._streams = self._core.explain()["streams"] or 0
         tables = {table["name"] for table in self._core.tables}
         rows = [name.removesuffix("_indptr") for name in tables if name.endswith("_indptr")]
         self._sparse = [name for name in rows if f"{name}_indices" in tables]
+        # What it keeps for runs, and matrices, are looked at on the long way.
+        is_plain = not self._arrays and not self._sparse
+        self._quick = core.quick(self._run_options, Program._ended) if is_plain else None
         return self
 
     if not TYPE_CHECKING:
@@ -223,6 +225,7 @@ class Program:
                     span=caller_span(),
                     help=f"its arguments: {', '.join(f'`{one}`' for one in known) or 'none'}",
                 )
+        self._quick = None
         self._arrays = {**self._arrays, **named}
 
     def _given(self, call: str, unnamed: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
@@ -268,12 +271,8 @@ class Program:
         ]
 
     def _ended(self, figures: _core.Figures) -> Stats:
-        self._last = self._stats_of(figures, next(self._run_ids))
-        return self._last
-
-    def _stats_of(self, figures: _core.Figures, run_id: int) -> Stats:
-        threads, compiled, ran = figures.threads or 1, self._core.compile_ns, figures.run_ns
-        return Stats(run_id, figures.tasks, self._streams, threads, compiled / 1e6, ran / 1e6, figures)
+        self._last = stats = stats_of(next(self._run_ids), figures)
+        return stats
 
     @property
     def stats(self) -> Stats | None:

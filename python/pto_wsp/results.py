@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import copy
 import html
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import graphviews
+from ._raise import argument_error
 from .htmltables import fields, table
 
 if TYPE_CHECKING:
     from . import _core
 
 
-_set = object.__setattr__
+# A class makes its objects by a public function, whose errors are told.
+_new = object.__new__
 
 
-@dataclass(frozen=True, slots=True, init=False)
 class Stats:
     """The figures of a run; times in milliseconds.
 
@@ -25,38 +27,69 @@ class Stats:
     `num_executors` the threads that ran tasks.
     """
 
-    run_id: int
-    num_tasks: int
-    num_streams: int
-    num_executors: int
-    compile_time_ms: float
-    execute_time_ms: float
-    _figures: Any = field(repr=False, hash=False, compare=False)
+    # Each run makes one: what it has is read when it is looked at.
+    __slots__ = ("_figures", "_run_id")
 
-    def __init__(
-        self,
-        run_id: int,
-        num_tasks: int,
-        num_streams: int,
-        num_executors: int,
-        compile_time_ms: float,
-        execute_time_ms: float,
-        figures: _core.Figures | dict[str, Any],
-    ) -> None:
-        # What `dataclass` makes takes as long as a task or two, in every run.
-        _set(self, "run_id", run_id)
-        _set(self, "num_tasks", num_tasks)
-        _set(self, "num_streams", num_streams)
-        _set(self, "num_executors", num_executors)
-        _set(self, "compile_time_ms", compile_time_ms)
-        _set(self, "execute_time_ms", execute_time_ms)
-        _set(self, "_figures", figures)
+    _figures: _core.Figures | CopiedFigures
+    _run_id: int
+
+    def __init__(self) -> None:
+        raise argument_error(1262, "`Stats` are not made by their name", "`program.execute(X=x)` gives them")
+
+    @property
+    def run_id(self) -> int:
+        """The number of the run among those of its program."""
+        return self._run_id
+
+    @property
+    def num_tasks(self) -> int:
+        """The tasks that ran."""
+        return self._figures.tasks
+
+    @property
+    def num_streams(self) -> int:
+        """The in-order streams of the schedule, 0 without."""
+        return self._figures.streams
+
+    @property
+    def num_executors(self) -> int:
+        """The threads that ran tasks."""
+        return self._figures.threads or 1
+
+    @property
+    def compile_time_ms(self) -> float:
+        """What the compilation of the program took."""
+        return self._figures.compile_ns / 1e6
+
+    @property
+    def execute_time_ms(self) -> float:
+        """From the start of the run to the end of its last task."""
+        return self._figures.run_ns / 1e6
+
+    def _shown(self) -> dict[str, float]:
+        names = ("run_id", "num_tasks", "num_streams", "num_executors", "compile_time_ms", "execute_time_ms")
+        return {name: getattr(self, name) for name in names}
+
+    def __eq__(self, other: object) -> bool:
+        return self._shown() == other._shown() if isinstance(other, Stats) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._shown().values()))
+
+    def __repr__(self) -> str:
+        return f"Stats({', '.join(f'{name}={value}' for name, value in self._shown().items())})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        of = self._figures
+        copied = CopiedFigures(
+            of.tasks, of.streams, of.threads, of.compile_ns, of.run_ns, copy.deepcopy(of.details())
+        )
+        return (stats_of, (self._run_id, copied))
 
     @property
     def details(self) -> dict[str, Any]:
         """All figures that the runtime counts, by name."""
-        figures = self._figures
-        return figures if isinstance(figures, dict) else figures.details()
+        return self._figures.details()
 
     @property
     def slots(self) -> dict[str, int]:
@@ -88,6 +121,30 @@ class Stats:
         }
         kernels = [(name, tasks, f"{busy / 1e6:.3f} ms") for name, (tasks, busy) in self.kernels.items()]
         return fields(f"run {self.run_id}", figures, self.notes) + table(("kernel", "tasks", "busy"), kernels)
+
+
+def stats_of(run_id: int, figures: _core.Figures | CopiedFigures) -> Stats:
+    """The figures of a run, as its caller sees them."""
+    made = _new(Stats)
+    made._run_id = run_id
+    made._figures = figures
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedFigures:
+    """What figures come to, apart from their program."""
+
+    tasks: int
+    streams: int
+    threads: int
+    compile_ns: int
+    run_ns: int
+    told: dict[str, Any]
+
+    def details(self) -> dict[str, Any]:
+        """All of them by name."""
+        return self.told
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from ._raise import PlacedAtCaller, argument_error, only_by_name
 from .errors import WspError
 from .expr import describe
 from .hints import lacks
-from .results import Stats
+from .results import Stats, stats_of
 from .spans import caller_span
 from .thrown import warn_thrown_away
 
@@ -326,7 +326,7 @@ class BoundProgram:
     def stats(self) -> Stats:
         """The figures of the last call; its `run_id` is 0."""
         try:
-            self._told = self._program._stats_of(self._core.stats(), 0)
+            self._told = stats_of(0, self._core.stats())
         except WspError as error:
             # Of the host entry of a file the core tells them once.
             if error.code != "WSP1607" or self._told is None:

@@ -86,6 +86,14 @@ impl Inner {
         matches!(self.body, Body::Workload(_))
     }
 
+    /// Streams of the schedule, where it has some.
+    pub(crate) fn streams(&self) -> Option<u32> {
+        match &self.body {
+            Body::Workload(plan) => plan.schedule.policy.streams,
+            Body::Launch { .. } => None,
+        }
+    }
+
     /// Whether the schedule asks for times of tasks.
     pub(crate) fn measures(&self) -> bool {
         matches!(&self.body, Body::Workload(plan) if plan.schedule.policy.trace != Trace::None)

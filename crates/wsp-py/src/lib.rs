@@ -29,6 +29,7 @@ mod plans;
 mod prepared;
 mod program;
 mod public;
+mod quick;
 mod registry;
 mod results;
 mod runs;
@@ -72,6 +73,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<kernels::KernelArray>()?;
     module.add_class::<gone::WhenGone>()?;
     module.add_class::<public::Public>()?;
+    module.add_class::<quick::Quick>()?;
     let limits = PyDict::new(module.py());
     for limit in wsp_core::limits::ALL {
         limits.set_item(limit.name, limit.value)?;

@@ -6,6 +6,7 @@ use crate::inputs::{Arguments, Need};
 use crate::options;
 use crate::plans::Plan;
 use crate::prepared::Prepared;
+use crate::quick::Quick;
 use crate::results::{self, Figures};
 use crate::runs::{self, Limit};
 use crate::started::Run;
@@ -64,6 +65,20 @@ impl Program {
         let (arguments, options) = self.inner.launch(py, named, options)?;
         let outcome = runs::execute(py, &self.inner, arguments, options, limit)?;
         Ok(Figures::new(outcome, &self.inner))
+    }
+
+    /// The short way of `execute` with these options, whose result is what `ended` makes of the program and the figures; none where no run can begin.
+    fn quick(
+        &self,
+        py: Python<'_>,
+        options: &Bound<'_, PyDict>,
+        ended: Py<PyAny>,
+    ) -> PyResult<Option<Quick>> {
+        if self.inner.declared_only.is_some() {
+            return Ok(None);
+        }
+        let options = self.inner.run_options(py, Some(options))?;
+        Ok(Some(Quick::new(self.inner.clone(), options, ended)))
     }
 
     /// Runs the generators of a host entry and keeps what they emit; `capacity` is descriptors and bytes of workspace.

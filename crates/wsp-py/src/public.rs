@@ -1,5 +1,6 @@
 //! Public functions, whose errors carry the frames of their callers and none of the package.
 
+use crate::quick::Quick;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString, PyTuple, PyType};
@@ -10,14 +11,36 @@ use pyo3::types::{PyDict, PyString, PyTuple, PyType};
 pub(crate) struct Public {
     function: Py<PyAny>,
     told: Py<PyAny>,
+    /// The attribute of its first argument that may have a short way of calls by name alone, and `told` of that.
+    short: Option<(Py<PyString>, Py<PyAny>)>,
+}
+
+impl Public {
+    /// What a call by the short way comes to, with what its error is told by; none where there is no such way.
+    fn run_short(
+        &self,
+        args: &Bound<'_, PyTuple>,
+        named: Option<&Bound<'_, PyDict>>,
+    ) -> Option<(&Py<PyAny>, PyResult<Py<PyAny>>)> {
+        let ((name, told), named) = self.short.as_ref().zip(named)?;
+        if args.len() != 1 {
+            return None;
+        }
+        let object = args.get_item(0).ok()?;
+        let way = object.getattr(name).ok()?;
+        let way = way.cast::<Quick>().ok()?;
+        Some((told, way.get().run(&object, named)?))
+    }
 }
 
 #[pymethods]
 impl Public {
-    /// Calls `function`; what it raises is given to `told` with the function and its arguments, and what that gives is raised.
+    /// Calls `function`; what it raises is given to `told` with the function and its arguments, and what that gives is raised. `short` names an
+    /// attribute of the first argument, which may be a [`Quick`], with the `told` of that.
     #[new]
-    fn new(function: Py<PyAny>, told: Py<PyAny>) -> Public {
-        Public { function, told }
+    #[pyo3(signature = (function, told, short=None))]
+    fn new(function: Py<PyAny>, told: Py<PyAny>, short: Option<(Py<PyString>, Py<PyAny>)>) -> Public {
+        Public { function, told, short }
     }
 
     #[pyo3(signature = (*args, **named))]
@@ -27,9 +50,13 @@ impl Public {
         args: &Bound<'_, PyTuple>,
         named: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Py<PyAny>> {
-        self.function.call(py, args, named).map_err(|raised| {
+        let (told, called) = match self.run_short(args, named) {
+            Some((told, ran)) => (told, ran),
+            None => (&self.told, self.function.call(py, args, named)),
+        };
+        called.map_err(|raised| {
             let value = raised.into_value(py);
-            match self.told.call1(py, (value, &self.function, args, named)) {
+            match told.call1(py, (value, &self.function, args, named)) {
                 // What is raised again has the traceback that the value has now.
                 Ok(told) => PyErr::from_value(told.into_bound(py)),
                 Err(fault) => fault,

@@ -7,7 +7,7 @@ use crate::signature::{Role, Signature};
 use pto_wsp::codes::{NEVER_WRITTEN, NOTHING_RAN};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PyType};
+use pyo3::types::{PyBytes, PyDict, PyList};
 use serde_json::json;
 use std::sync::Arc;
 use wsp_backend::{AicpuOutcome, GraphListing, Simulated, SimulatedTask, Transferred, Unwritten};
@@ -74,14 +74,21 @@ impl Figures {
         self.ran.run_ns
     }
 
+    /// Nanoseconds that the compilation of its program took.
+    #[getter]
+    fn compile_ns(&self) -> u64 {
+        self.inner.compile_ns
+    }
+
+    /// Streams of the schedule; 0 without.
+    #[getter]
+    fn streams(&self) -> u32 {
+        self.inner.streams().unwrap_or(0)
+    }
+
     /// All of them by name.
     fn details<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         details(py, &self.ran, &self.slots, &self.inner)
-    }
-
-    /// They are pickled and copied as a dictionary.
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyType>, (Bound<'py, PyAny>,))> {
-        Ok((py.get_type::<PyDict>(), (self.details(py)?,)))
     }
 }
 
