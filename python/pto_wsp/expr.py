@@ -67,7 +67,13 @@ class SlotRead:
     statement: int
 
 
-class Expr:
+if TYPE_CHECKING:
+    from ._static import Number
+else:
+    Number = object
+
+
+class Expr(Number):
     """An integer that is known when tasks are generated: a size, a loop index, an element of a table, or
     computed of these.
 
@@ -259,7 +265,14 @@ class Expr:
     def __bool__(self) -> NoReturn:
         raise truth_error(self)
 
-    if not TYPE_CHECKING:
+    if TYPE_CHECKING:
+        # A number of a kernel has them.
+        __index__: None  # type: ignore[assignment]
+        __int__: None  # type: ignore[assignment]
+        __float__: None  # type: ignore[assignment]
+        __truediv__: None  # type: ignore[assignment]
+        __rtruediv__: None  # type: ignore[assignment]
+    else:
 
         def __index__(self) -> int:
             raise self._refuse("an int", "Python needs the number itself here", number_help())

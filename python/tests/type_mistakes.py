@@ -60,6 +60,7 @@ def scale(x: In[f32], y: Out, n: Scalar) -> None:
     pto.store(t, y)  # mistake
     pto.store(y, pto.full((rows, 64), "0"))  # mistake
     y.shape.rows  # mistake
+    n.bits  # mistake
 
 
 @python_kernel
@@ -93,6 +94,13 @@ def w(
         scale[i](X[tile(i, 64)], Y[tile(i, 64)], k=3)  # mistake
         scale[i](Z[tile(i, 64)], Y[tile(i, 64)], 3)  # mistake
         scale[i](lens.length, Y[i], 3)  # mistake
+        scale[i](X[tile(i, 64)], Y[tile(i, 64)], "3")  # mistake
+        scale[i](X[tile(i, 64)], Y[tile(i, 64)], 2.5)  # mistake
+        scale[i](X[tile(i, 64)], Y[tile(i, 64)], None)  # mistake
+        scale[i](X[tile(i, 64)], Y[tile(i, 64)], i.lenght)  # mistake
+        scale[i](X[tile(i, 64)], Y[tile(i, 64)], [i])  # mistake
+        scale[i](X[tile(i, 64)], Y[tile(i, 64)], rows - i)
+        scale[i](X[tile(i, 64)], Y[tile(i, 64)], lens[i])
         in_numpy["a"](X[i], Y[i])  # mistake
         in_numpy[i](3, x[i])  # mistake
         in_numpy[i](X["rows"], x[i])  # mistake
