@@ -15,7 +15,7 @@ from ._raise import placed_at_caller
 from .errors import WspError
 from .spans import is_ours
 
-_UNTOUCHED = frozenset({"__new__", "__init_subclass__", "__reduce__", "__setattr__", "__repr__", "__str__"})
+_UNTOUCHED = frozenset({"__new__", "__init_subclass__", "__setattr__", "__repr__", "__str__"})
 """Methods that refuse nothing that a user has written."""
 
 

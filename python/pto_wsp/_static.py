@@ -34,7 +34,7 @@ E_co = TypeVar("E_co", covariant=True, default=Any)
 
 
 class Number:
-    """An integer of a kernel that a task gives: what a kernel does with it. Expressions are such, too, and have less."""
+    """An integer that a task gives, with what a kernel does with it. Expressions are such, and have less."""
 
     def __index__(self) -> int: ...
     def __int__(self) -> int: ...

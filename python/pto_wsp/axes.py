@@ -323,6 +323,13 @@ class RaggedSpec:
         self.kind = kind
         self.outer = outer
 
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        from .tensors import annotation_called
+
+        name, given = ("tok", "lengths") if self.kind == "ragged" else ("route", "indptr, indices")
+        made = f"{name} = {self.kind}({self.outer!r}, {given})"
+        raise annotation_called(repr(self), f"{name}: {self!r}", made)
+
     def __repr__(self) -> str:
         return f"{self.kind.capitalize()}[i64, {self.outer!r}]"
 

@@ -13,7 +13,7 @@ from ._seam import Span
 from .axes import Size
 from .effects import changes_of
 from .expr import Expr, as_expr, constant, describe
-from .spans import caller_span, is_ours, span_of_frame, span_of_function
+from .spans import caller_span, cause_of, is_ours, span_of_frame, span_of_function
 
 ACCEPTED = (
     "a key is integer arithmetic on loop indices, by the name of the axis or of the loop's variable: "
@@ -181,7 +181,7 @@ def call_key(function: Callable[..., Any], task: Any, what: str, accepted: str) 
             f"{what} cannot be traced: {type(error).__name__}: {error}",
             span=place_raised(error) or span_of_function(function),
             help=accepted,
-        ) from error
+        ) from cause_of(error)
     finally:
         MADE.reset(made)
     if isinstance(result, Expr):

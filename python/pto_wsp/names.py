@@ -152,10 +152,14 @@ def _target_of(span: Span | None) -> str | None:
     if source is None or span is None:
         return None
     for node in source.assigned.get(span[1], ()):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        if isinstance(node.value, ast.Tuple) and isinstance(targets[0], ast.Tuple):
+            for target, value in zip(targets[0].elts, node.value.elts, strict=False):
+                if span_of_node("", value)[1:] == tuple(span[1:]) and isinstance(target, ast.Name):
+                    return target.id
         if not isinstance(node.value, ast.Call):
             continue
         _, line, col, end_line, end_col = span_of_node("", node.value)
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         same = (line, col, end_line, end_col) == tuple(span[1:]) or (
             span[2] <= col
             and (end_col <= span[4] or end_line > span[3])

@@ -104,11 +104,12 @@ def seconds_of(value: Any, example: str) -> float:
     """Seconds that a call is given."""
     try:
         seconds = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         seconds = math.nan
-    if isinstance(value, (str, bool)) or math.isnan(seconds):
+    if isinstance(value, (str, bool)) or not seconds >= 0:
         name, rest = ("every", "") if "watch" in example else ("timeout", ", or None for no end")
-        raise argument_error(1262, f"`{name}` is {describe(value)}", f"give seconds: `{example}`{rest}")
+        help = f"give seconds, 0 or more: `{example}`{rest}"
+        raise argument_error(1262, f"`{name}` is {describe(value)}", help)
     return seconds
 
 

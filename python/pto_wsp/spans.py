@@ -239,3 +239,13 @@ def _text(filename: str, wanted: set[int]) -> str:
     kept = [line.rstrip("\r\n") if at in wanted else "" for at, line in enumerate(lines[:last], 1)]
     kept += [""] * (last - len(kept))
     return "".join(line + "\n" for line in kept)
+
+
+def cause_of(error: BaseException) -> BaseException | None:
+    """An exception as the cause of an error of the package; None where no line of the user was reached."""
+    traceback = error.__traceback__
+    while traceback is not None:
+        if not is_ours(traceback.tb_frame):
+            return error
+        traceback = traceback.tb_next
+    return None

@@ -24,6 +24,9 @@ class TableSpec:
     def __init__(self, length: Any) -> None:
         self.length = length
 
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        raise annotation_called(repr(self), f"lens: {self!r}", "lens = table([3, 1])")
+
     def __repr__(self) -> str:
         return f"Table[i64, {'...' if self.length is None else repr(self.length)}]"
 

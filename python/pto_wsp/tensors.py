@@ -122,6 +122,11 @@ class TensorSpec:
         self.dtype = dtype
         self.dims = dims
 
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        dims = ", ".join(map(repr, self.dims))
+        value = f"X = tensor(({dims}{',' if len(self.dims) == 1 else ''}), {self.dtype!r})"
+        raise annotation_called(repr(self), f"X: {self!r}", value)
+
     def __repr__(self) -> str:
         return f"Tensor[{', '.join([repr(self.dtype), *map(repr, self.dims)])}]"
 

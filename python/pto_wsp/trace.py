@@ -185,8 +185,7 @@ class Document(Writer):
             kind["lengths"] = self._tables[id(axis.parts[0])]
         else:
             kind.update(indptr=self._tables[id(axis.parts[0])], indices=self._tables[id(axis.parts[1])])
-        wish = axis.wish if self.names.taken(axis.wish) is None else f"{axis.wish}_axis"
-        return self._mark({"name": self.names.free(wish), "kind": kind}, axis.span)
+        return self._mark({"name": axis.wish, "kind": kind}, axis.span)
 
     # Kernels.
 
@@ -203,15 +202,15 @@ class Document(Writer):
         made = entry.specialisation
         compiled = getattr(made, "compiled", None)
         self.notes += compiled.notes if compiled is not None else ()
-        name = self.names.free(made.name)
         body = made.body(self.spans)
         if body.get("body") == "python":
-            body = {**body, "key": name}
+            key = self.names.free(made.name)
+            body = {**body, "key": key}
             if made.callable is not None:
-                self.callables[name] = made.callable
+                self.callables[key] = made.callable
         bodies.append(body)
         params = [{"name": param, "kind": kind} for param, kind in made.params]
-        node = {"name": name, "unit": made.unit, "params": params}
+        node = {"name": made.name, "unit": made.unit, "params": params}
         scalars = [
             Expr("var", (Var(param, self.trace, at, None, None, None),))
             for at, param in enumerate(param for param, kind in made.params if kind == "scalar")
@@ -220,7 +219,9 @@ class Document(Writer):
         coords, rest = scalars[: len(scalars) - own], scalars[len(scalars) - own :]
         self._vars = {scalar.args[0]: at for at, scalar in enumerate(scalars)}
         named = {scalar.args[0].name: scalar for scalar in rest}
-        node = self._costed(node, entry, entry.kernel.name if entry.kernel else name, named, tuple(coords))
+        node = self._costed(
+            node, entry, entry.kernel.name if entry.kernel else made.name, named, tuple(coords)
+        )
         self._vars = {}
         return self._mark(node, made.span)
 
@@ -345,7 +346,7 @@ class Document(Writer):
     def _channel(self, channel: Any) -> int:
         if id(channel) not in self._channels:
             self._channels[id(channel)] = len(self._channel_entries)
-            name = channel.name or variable_of(channel, tuple(self.trace.functions)) or "channel"
+            name = channel.name or variable_of(channel, tuple(self.trace.functions)) or "unnamed"
             depth = self._expr(self.trace.extent(channel.depth, "the depth of a channel", channel.span))
             self._channel_entries.append(
                 self._mark({"name": self._channel_names.free(name), "depth": depth}, channel.span)

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -54,6 +56,22 @@ def marked_line(run: Run) -> int:
     return marked[0]
 
 
+_MADE_UP = re.compile(r"\b(?:\w+_axis|__\w+|t_\w+|[A-Za-z]\w*_[0-9]+|u[0-9a-f]{3,})\b")
+"""What names look like that the package gives where those of users do not do."""
+_KNOWN = re.compile(r"__(array_interface|dlpack|cause)__|ascend_\w+|unnamed_\d+")
+
+
+def unwritten(error: errors.WspError, source: str) -> list[str]:
+    """Names in the texts of an error that look as if no user wrote them, and do not stand in the source."""
+    found = []
+    for each in error.diagnostics:
+        labels = [label.label or "" for label in (each.place, *each.labels)]
+        texts = [each.message, *each.notes, *each.help, *labels]
+        named = [piece for text in texts for piece in text.split("`")[1::2] if piece[:5] != "name="]
+        found += [name for piece in named for name in _MADE_UP.findall(piece)]
+    return [name for name in found if name not in source and not _KNOWN.fullmatch(name)]
+
+
 def check(case: Misuse) -> None:
     """Asserts class, code, place and help."""
     with pytest.raises(errors.WspError) as caught:
@@ -66,6 +84,7 @@ def check(case: Misuse) -> None:
     assert error.line == marked_line(case.run), str(error)
     assert case.help in told, str(error)
     assert error.help, str(error)
+    assert unwritten(error, Path(source).read_text(encoding="utf-8")) == [], str(error)
     assert str(error) == error.rendered and error.code in error.rendered
 
 

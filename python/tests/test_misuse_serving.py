@@ -465,7 +465,7 @@ def a_pause_that_is_text() -> None:
     run.watch("often")  # type: ignore[arg-type]  # here
 
 
-@argument(errors.ArgumentError, "WSP1262", "give seconds: `run.watch(0.1)`")
+@argument(errors.ArgumentError, "WSP1262", "give seconds, 0 or more: `run.watch(0.1)`")
 def a_pause_without_an_end() -> None:
     run = copies.compile().execute_async(X=rows(2), Y=rows(2))
     run.watch(None)  # type: ignore[arg-type]  # here

@@ -203,7 +203,7 @@ def test_a_limit_is_seconds(value: Any) -> None:
             call(**rows(2), timeout=value)
         assert (wrong.value.code, wrong.value.help) == (
             "WSP1262",
-            ["give seconds: `program.execute(timeout=2.5)`, or None for no end"],
+            ["give seconds, 0 or more: `program.execute(timeout=2.5)`, or None for no end"],
         )
 
 

@@ -8,6 +8,7 @@ use crate::options::{self, Compilation};
 use crate::own;
 use crate::program::Program;
 use crate::signature::Signature;
+use crate::sources::Sources;
 use crate::stack;
 use pto_wsp::cache::{CachedPlan, PlanCache, PlanKey};
 use pto_wsp::workload::{KernelRegistry, WorkloadPlan};
@@ -55,11 +56,11 @@ fn program(
     callables: BTreeMap<String, Function>,
     folder: &str,
     compilation: &Compilation,
-) -> Result<Inner, (SourceMap, Vec<Diagnostic>)> {
-    let mut trace = wsp_trace::read(json)?;
-    let functions = functions(&trace, callables).map_err(|fault| (trace.sources.clone(), vec![fault]))?;
-    let library = library::used(&mut trace, folder).map_err(|faults| (trace.sources.clone(), faults))?;
-    let sources = trace.sources.clone();
+) -> Result<Inner, (Sources, Vec<Diagnostic>)> {
+    let mut trace = wsp_trace::read(json).map_err(|(sources, faults)| (sources.into(), faults))?;
+    let functions = functions(&trace, callables).map_err(|fault| (Sources::of(&trace), vec![fault]))?;
+    let library = library::used(&mut trace, folder).map_err(|faults| (Sources::of(&trace), faults))?;
+    let sources = Sources::of(&trace);
     link(trace, library, functions, compilation).map_err(|faults| (sources, faults))
 }
 
@@ -158,7 +159,7 @@ fn link(
         backend,
         body: Body::Workload(plan),
         signature,
-        sources: trace.sources,
+        sources: Sources::of(&trace),
         declared_only,
         warnings,
         bodies,
@@ -191,7 +192,7 @@ pub(crate) fn load_program(
     let made = stack::on_large_stack(py, || launch(path, &compilation, &mut sources))?;
     let mut inner = made.map_err(|faults| errors::exception(py, &faults, &sources))?;
     inner.compile_ns = clock::nanos_since(started);
-    inner.sources = sources;
+    inner.sources = sources.into();
     Ok(Program::new(inner))
 }
 
@@ -253,7 +254,7 @@ fn launch(path: &str, compilation: &Compilation, sources: &mut SourceMap) -> Res
         program,
         backend,
         signature: Signature { library, ..Signature::default() },
-        sources: SourceMap::default(),
+        sources: Sources::default(),
         declared_only: None,
         warnings,
         bodies: kernels.map(|f| (f.name.clone(), "library")).collect(),

@@ -1,5 +1,6 @@
 //! From diagnostics to exceptions of `pto_wsp.errors`.
 
+use crate::sources::{Told, in_given_names};
 use pto_wsp::catalog::{self, CodeInfo};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -18,7 +19,7 @@ const MOST_LINES: u32 = 1 << 20;
 type Place = (String, u32, u32, u32, u32);
 
 /// The exception for these findings, of which one at least is an error.
-pub(crate) fn exception(py: Python<'_>, faults: &[Diagnostic], sources: &SourceMap) -> PyErr {
+pub(crate) fn exception(py: Python<'_>, faults: &[Diagnostic], sources: &impl Told) -> PyErr {
     caused(py, faults, sources, None)
 }
 
@@ -26,7 +27,7 @@ pub(crate) fn exception(py: Python<'_>, faults: &[Diagnostic], sources: &SourceM
 pub(crate) fn caused(
     py: Python<'_>,
     faults: &[Diagnostic],
-    sources: &SourceMap,
+    sources: &impl Told,
     cause: Option<&PyErr>,
 ) -> PyErr {
     let build = || -> PyResult<PyErr> {
@@ -61,9 +62,10 @@ pub(crate) fn occupied(py: Python<'_>, message: &str, help: &str) -> PyErr {
 pub(crate) fn record<'py>(
     py: Python<'py>,
     diagnostic: &Diagnostic,
-    sources: &SourceMap,
+    sources: &impl Told,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let diagnostic = diagnostic.clone().in_python();
+    let diagnostic = in_given_names(diagnostic.clone().in_python(), sources.given());
+    let sources = sources.map();
     let record = python(py, &wsp_diag::to_json(&diagnostic, sources))?;
     record.set_item("rendered", wsp_diag::render(&diagnostic, sources, false).trim_end())?;
     Ok(record)

@@ -8,6 +8,7 @@ use crate::outcome::Ran;
 use crate::own::{LaunchOptions, Plan, PlanProgram};
 use crate::pages;
 use crate::signature::Signature;
+use crate::sources::Sources;
 use pto_wsp::cache::CachedPlan;
 use pto_wsp::codes::OPTION_OF_OTHERS;
 use pto_wsp::trace::key_of_workload;
@@ -15,7 +16,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use wsp_backend::{Absent, Args, Expand, KvLayout, Outcome, Program, RunOptions, StartOrder};
-use wsp_diag::{Diagnostic, SourceMap};
+use wsp_diag::Diagnostic;
 use wsp_ir::workload::{PoolSizes, Trace, WorkloadModule};
 use wsp_kernel::{CodeCache, Mode};
 use wsp_memory::PerProcess;
@@ -54,7 +55,7 @@ pub(crate) struct Inner {
     /// What it takes by name.
     pub(crate) signature: Signature,
     /// The user's files.
-    pub(crate) sources: SourceMap,
+    pub(crate) sources: Sources,
     /// The first kernel that is only declared, as a fault of running it.
     pub(crate) declared_only: Option<Diagnostic>,
     /// What the compilation warns of.

@@ -34,6 +34,7 @@ mod registry;
 mod results;
 mod runs;
 mod signature;
+mod sources;
 mod stack;
 mod started;
 mod timeline;

@@ -23,7 +23,7 @@ pub struct Trace {
     pub warnings: Vec<Diagnostic>,
 }
 
-/// Names as the front end gave them, in the order of the module's tables: what users set and read by name.
+/// Names as the front end gave them, in the order of the module's tables: what users set and read by name, and what messages call things.
 ///
 /// A module's own names are ASCII identifiers, no keywords, and different from each other, so `π`, `slot` or a second kernel
 /// `k` are called `u3c0`, `slot_` and `k_1` there.
@@ -37,6 +37,8 @@ pub struct GivenNames {
     pub tensors: Vec<String>,
     /// Of kernels.
     pub kernels: Vec<String>,
+    /// Of axes.
+    pub axes: Vec<String>,
 }
 
 /// What runs for the tasks of a kernel.

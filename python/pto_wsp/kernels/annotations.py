@@ -26,6 +26,15 @@ class ParamType:
     dtype: DType | None = None
     dims: tuple[int | None, ...] | None = None
 
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        name = {"in": "In", "out": "Out", "inout": "InOut", "scalar": "Scalar", "constexpr": "Constexpr"}[
+            self.kind
+        ]
+        raise _refused(
+            f"`{name}[…]` is the annotation of a parameter, and makes nothing",
+            f"write it in a kernel: `def k(x: {name}[…]) -> None:`",
+        )
+
 
 if TYPE_CHECKING:
     from .._static import Constexpr, In, InOut, Out, Scalar, Tile, View

@@ -12,6 +12,7 @@ from typing import Any
 
 from .._seam import Span
 from ..dtypes import DType
+from ..spans import cause_of
 from . import codes, flow, scalars, tiles
 from .context import Cx, Frame
 from .exprs import constant, evaluate, evaluate_all
@@ -273,7 +274,7 @@ def _fold(cx: Cx, function: Callable[..., Any], args: Any, kwargs: Any, node: as
         name = getattr(function, "__name__", repr(function))
         raise cx.fault(
             codes.COMPILE_TIME, f"`{name}` of constants: {error}", node, help="change the constants"
-        ) from error
+        ) from cause_of(error)
 
 
 def _refusal(cx: Cx, function: Any, node: ast.Call) -> Exception:

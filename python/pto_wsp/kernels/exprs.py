@@ -9,6 +9,7 @@ from typing import Any
 
 from ..dtypes import DTYPES
 from ..hints import did_you_mean
+from ..spans import cause_of
 from ..tile_functions import OPERATORS
 from . import codes, elements, flow, logic, operators, scalars, tiles, transfer, views
 from .context import Cx
@@ -273,7 +274,7 @@ def _subscript(cx: Cx, node: ast.Subscript) -> Value:
                 node,
                 notes=[str(error)],
                 help="use an index that exists",
-            ) from error
+            ) from cause_of(error)
         if isinstance(value, Const):
             return constant(found)
         return group(list(found)) if isinstance(found, tuple) else found

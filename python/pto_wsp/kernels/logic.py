@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from .._seam import Span
+from ..spans import cause_of
 from . import codes, exprs, flow, operators, scalars, tiles
 from .context import Cx, local_expr
 from .emit import Stmt
@@ -117,7 +118,7 @@ def _compare_two(cx: Cx, op: ast.cmpop, a: Value, b: Value, at: ast.AST) -> Valu
                 f"the comparison of constants fails: {error}",
                 at,
                 help="compare values of one kind",
-            ) from error
+            ) from cause_of(error)
     if type(op) in operators.COMPARISONS and scalars.is_number(a) and scalars.is_number(b):
         return scalars.compare(cx, operators.COMPARISONS[type(op)], a, b, cx.span(at))
     words = f"{describe(a)} and {describe(b)}"

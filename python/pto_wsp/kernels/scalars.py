@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from .._seam import Span
 from ..expr import FOLD
+from ..spans import cause_of
 from . import codes
 from .emit import Expr, f32_literal, int_literal
 from .operators import SIGNS
@@ -180,7 +181,7 @@ def _by_python(cx: Cx, op: str, a: Const, b: Const, span: Span) -> Const:
             span,
             notes=[f"the operands are {a.value!r} and {b.value!r}"],
             help="constants are computed by Python when the kernel is compiled: change them",
-        ) from error
+        ) from cause_of(error)
 
 
 def _float(cx: Cx, op: str, a: Number, b: Number, span: Span) -> Number:
@@ -381,7 +382,7 @@ def function(cx: Cx, name: str, a: Number, span: Span) -> Number:
         except (ValueError, OverflowError) as error:
             raise cx.fault(
                 codes.COMPILE_TIME, f"`{name}({a.value})`: {error}", span, help="change the constant"
-            ) from error
+            ) from cause_of(error)
     _require_numbers(cx, name, a, a, span)
     if name == "abs" and a.ty == "i64":
         a = cx.pin(a, "value", span)

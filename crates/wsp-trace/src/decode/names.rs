@@ -19,6 +19,7 @@ pub(super) fn settle(module: &mut WorkloadModule, temporaries: &[bool]) -> Given
         tables: module.tables.iter().map(|entry| entry.name.clone()).collect(),
         tensors: module.tensors.iter().map(|entry| entry.name.clone()).collect(),
         kernels: module.kernels.iter().map(|entry| entry.name.clone()).collect(),
+        axes: module.axes.iter().map(|entry| entry.name.clone()).collect(),
     };
     let mut space = Space::default();
     let mut set_by_user = Vec::new();
