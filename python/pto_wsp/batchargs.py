@@ -168,3 +168,15 @@ def reshaped(name: str, array: Any, shape: tuple[int, ...]) -> Any:
             f"give one: `{name} = np.empty({array.shape}, np.float32)`",
         )
     return seen
+
+
+def without_gaps(array: Any, copied: tuple[Any, Any] | None) -> tuple[Any, tuple[Any, Any] | None]:
+    """An array of rows without gaps between its elements: itself, or room of its shape, with what is copied
+    there. The room of the last one is taken again where it fits.
+    """
+    if not isinstance(array, np.ndarray) or array.flags.c_contiguous:
+        return array, None
+    room = None if copied is None else copied[0]
+    if room is None or room.shape != array.shape or room.dtype != array.dtype:
+        room = np.empty(array.shape, array.dtype)
+    return room, (room, array)

@@ -29,6 +29,7 @@ from .batchargs import (
     schedule_of,
     shared,
     short,
+    without_gaps,
     write_in_place,
 )
 from .batcherrors import InWordsOf, told
@@ -74,11 +75,13 @@ class _Planned:
 class _Batch:
     """What all of these have: a program for a batch, bound to arrays."""
 
-    __slots__ = ("_bound", "_layout", "_last", "_plan", "_programs", "_room", "_threads")
+    __slots__ = ("_bound", "_copied", "_layout", "_last", "_plan", "_programs", "_room", "_threads")
 
     _FILE: str
     _CACHES: tuple[str, ...]
     _bound: BoundProgram | None
+    _copied: tuple[Any, Any] | None
+    """Where each run copies a `q` with gaps, and that `q`."""
     _last: tuple[Any, Any, Any, Any, Any]
     _plan: _Planned | None
     _programs: dict[str | None, Program]
@@ -96,6 +99,7 @@ class _Batch:
 
     def _forget(self) -> None:
         self._bound = None
+        self._copied = None
         self._last = (None, None, None, None, None)
         self._room = (None, None)
 
@@ -196,6 +200,8 @@ class _Batch:
             and (lse is last[4] if lse is not None else self._room[1] is last[4])
         ):
             last = self._bind(q, k, v, out, lse)
+        if self._copied is not None:
+            np.copyto(*self._copied)
         try:
             self._bound()  # type: ignore[misc]
         except errors.WspError as error:
@@ -210,16 +216,18 @@ class _Batch:
         out = self._room[0] if out is None else out
         lse = self._room[1] if lse is None else lse
         given = (q, k, v, out, lse)
-        arrays = {}
+        arrays, copied = {}, self._copied
         for name, array, before in zip(("q", "k", "v", "out", "lse"), given, self._last, strict=True):
             if array is not before or self._bound is None:
                 arrays.update(self._named(plan, name, array))
+        if "q" in arrays:
+            arrays["q"], copied = without_gaps(arrays["q"], copied)
         with InWordsOf(self, plan.page_size):
             if self._bound is None:
                 self._bound = plan.program.bind(**arrays, **plan.table, **plan.values)
             else:
                 self._bound.rebind(**arrays)
-        self._last = given
+        self._last, self._copied = given, copied
         return given
 
     def _make_room(self, plan: _Planned) -> None:
@@ -257,6 +265,40 @@ class _Batch:
         def __getattr__(self, name: str) -> Any:
             raise lacks(self, name, "")
 
+    @property
+    def lengths(self) -> list[int]:
+        """Tokens of each request, of its own pages, as the page table says at present. Errors:
+        `ArgumentError` for a table that cannot be.
+        """
+        plan = self._current("lengths")
+        pages, last = self._present(plan)
+        return [int(n) for n in np.where(pages > 0, (pages - 1) * plan.page_size + last, 0)]
+
+    def _present(self, plan: _Planned) -> tuple[Any, Any]:
+        """How many pages requests have, and the tokens in their last ones, of the table that there is."""
+        table = {name: plan.table[f"kv.{name}"] for name in TABLE}
+        indptr, indices, last = (numbers(name, values).astype(np.int64) for name, values in table.items())
+        pages, rows = np.diff(indptr), self._requests(plan)
+        fits = (
+            len(last) == len(pages) == rows
+            and indptr[0] == 0
+            and indptr[-1] <= len(indices)
+            and bool(((pages >= 0) & (last >= (pages > 0)) & (last <= plan.page_size * (pages > 0))).all())
+        )
+        if not fits:
+            self._check(plan)
+            raise argument_error(
+                1263,
+                f"the page table is for {len(last)} requests, and the plan for {rows}",
+                "call `plan` for other requests",
+            )
+        return pages, last
+
+    def _requests(self, plan: _Planned) -> int:
+        """How many requests a plan is for."""
+        rows: int = plan.shapes["q"][0]
+        return rows
+
     @staticmethod
     def _not_a_pair(kv: Any) -> Exception:
         return argument_error(
@@ -277,35 +319,6 @@ class _Growing(_Batch):
 
     _FROM_NONE: bool
     """Whether a request without pages has tokens all the same, so that it needs a page for one more."""
-
-    @property
-    def lengths(self) -> list[int]:
-        """Tokens of each request, of its own pages, as the page table says at present. Errors:
-        `ArgumentError` for a table that cannot be.
-        """
-        plan = self._current("lengths")
-        pages, last = self._present(plan)
-        return [int(n) for n in np.where(pages > 0, (pages - 1) * plan.page_size + last, 0)]
-
-    def _present(self, plan: _Planned) -> tuple[Any, Any]:
-        """How many pages requests have, and the tokens in their last ones, of the table that there is."""
-        table = {name: plan.table[f"kv.{name}"] for name in TABLE}
-        indptr, indices, last = (numbers(name, values).astype(np.int64) for name, values in table.items())
-        pages, rows = np.diff(indptr), plan.shapes["q"][0]
-        fits = (
-            len(last) == len(pages) == rows
-            and indptr[0] == 0
-            and indptr[-1] <= len(indices)
-            and bool(((pages >= 0) & (last >= (pages > 0)) & (last <= plan.page_size * (pages > 0))).all())
-        )
-        if not fits:
-            self._check(plan)
-            raise argument_error(
-                1263,
-                f"the page table is for {len(last)} requests, and the plan for {rows}",
-                "call `plan` for other requests",
-            )
-        return pages, last
 
     def advance(self) -> None:
         """Every request has one token more: adds 1 to each element of the `last_page_len` that `plan` was
@@ -466,6 +479,9 @@ class BatchPrefill(_Batch):
         table = {"q_indptr": q_indptr, **named_table("kv", indptr, indices, last_page_len)}
         heads = (q_heads, kv_heads, head_dim, page_size)
         self._planned(None, table, scale(sm_scale), heads, dtype, int(starts[-1]))
+
+    def _requests(self, plan: _Planned) -> int:
+        return len(plan.table["q_indptr"]) - 1
 
     def _check(self, plan: _Planned) -> None:
         super()._check(plan)
