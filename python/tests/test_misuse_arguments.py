@@ -27,18 +27,22 @@ from pto_wsp import (
     P,
     Pools,
     Progress,
+    Ragged,
     ReadyPolicy,
     Scalar,
+    Sparse,
     StartPolicy,
     Stats,
     Table,
     Task,
     TaskWindow,
+    Tensor,
     Tile,
     TimingPolicy,
     TracePolicy,
     Workload,
     errors,
+    f16,
     f32,
     i64,
     kernel,
@@ -286,6 +290,66 @@ def a_part_of_a_graph_with_a_typing_error() -> None:
 @CASES.add(errors.UnknownAttributeError, "WSP1271", "did you mean `rebind`?")
 def a_method_of_a_bound_program_with_a_typing_error() -> None:
     PROGRAM.bind(X=rows(4), Y=rows(4)).rebnd(X=rows(4))  # here
+
+
+@CASES.add(errors.TraceError, "WSP1017", "X = tensor(('a', 64), f32)")
+def a_tensor_annotation_that_is_called() -> None:
+    Tensor[f32, "a", 64](3)  # here
+
+
+@CASES.add(errors.TraceError, "WSP1017", "X = tensor(('a',), f16)")
+def a_tensor_annotation_of_one_extent_that_is_called() -> None:
+    Tensor[f16, "a"]()  # here
+
+
+@CASES.add(errors.TraceError, "WSP1017", "tok = ragged('b', lengths)")
+def a_ragged_annotation_that_is_called() -> None:
+    Ragged[i64, "b"]([1, 2])  # here
+
+
+@CASES.add(errors.TraceError, "WSP1017", "route = sparse('b', indptr, indices)")
+def a_sparse_annotation_that_is_called() -> None:
+    Sparse[i64, "b"]([0], [])  # here
+
+
+@CASES.add(errors.TraceError, "WSP1017", "lens = table([3, 1])")
+def a_table_annotation_that_is_called() -> None:
+    Table[i64, "n"]([1, 2])  # here
+
+
+@CASES.add(errors.ArgumentError, "WSP1262", "def k(x: In[…])")
+def a_view_annotation_that_is_called() -> None:
+    In[f32](rows(3))  # here
+
+
+@CASES.add(errors.ArgumentError, "WSP1262", "def k(x: Scalar[…])")
+def a_scalar_annotation_that_is_called() -> None:
+    Scalar[pto_wsp.u32](3)  # here
+
+
+@CASES.add(errors.ArgumentError, "WSP1262", "0 or more")
+def a_limit_below_0() -> None:
+    PROGRAM.execute(X=rows(4), Y=rows(4), timeout=-1)  # here
+
+
+@CASES.add(errors.ArgumentError, "WSP1262", "0 or more")
+def a_limit_below_0_of_a_run_beside_its_caller() -> None:
+    PROGRAM.execute_async(X=rows(4), Y=rows(4), timeout=-0.5)  # here
+
+
+@CASES.add(errors.ArgumentError, "WSP1262", "0 or more")
+def a_limit_that_no_float_holds() -> None:
+    PROGRAM.execute(X=rows(4), Y=rows(4), timeout=10**400)  # here
+
+
+@CASES.add(errors.ArgumentError, "WSP1262", "0 or more")
+def a_wait_below_0() -> None:
+    PROGRAM.execute_async(X=rows(4), Y=rows(4)).wait(-1)  # here
+
+
+@CASES.add(errors.ArgumentError, "WSP1262", "`program.execute(X=x)` gives them")
+def figures_of_nothing() -> None:
+    Stats()  # here
 
 
 @pytest.mark.parametrize("case", CASES.all, ids=str)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import pickle
 import subprocess
 import sys
@@ -18,7 +19,9 @@ from pto_wsp import (
     In,
     Out,
     P,
+    Tensor,
     errors,
+    f32,
     kernel,
     load,
     pto,
@@ -113,6 +116,58 @@ def step_of_a_loop() -> None:
     w.compile()
 
 
+def key_without_a_parameter() -> None:
+    copies.streams(2).stream_by(lambda: 3)
+
+
+def key_that_python_refuses() -> None:
+    copies.streams(2).stream_by(divmod)
+
+
+def affinity_without_a_parameter() -> None:
+    copies.dispatch(DispatchPolicy.affinity(lambda: 3))
+
+
+def constant_that_python_refuses() -> None:
+    @kernel
+    def k(x: In, y: Out):
+        pto.store(y, pto.load(x) * math.sqrt(-1.0))
+
+    @workload
+    def w(n):
+        k(X[0:16], Y[0:16])
+
+    w.compile()
+
+
+def workload_of_a_function() -> Any:
+    @workload
+    def w(n):
+        copy(X[0], Y[0])
+
+    return w
+
+
+def kernel_of_a_function() -> Any:
+    @kernel
+    def k(x: In, y: Out):
+        pto.store(y, pto.load(x))
+
+    return k
+
+
+def program_with_a_function() -> Any:
+    @python_kernel
+    def k(x: In, y: Out):
+        y[...] = x
+
+    @workload
+    def w(n):
+        k(X[0:16], Y[0:16])
+
+    return w.compile()
+
+
 def graph() -> Any:
     """A graph of one task."""
     return copies.compile().graph(X=rows(4), Y=rows(4))
@@ -125,6 +180,15 @@ MISTAKES: dict[str, Any] = {
     "loop": bad_loop,
     "key": bad_key,
     "index": bad_index,
+    "key without a parameter": key_without_a_parameter,
+    "key that Python refuses": key_that_python_refuses,
+    "affinity without a parameter": affinity_without_a_parameter,
+    "constant that Python refuses": constant_that_python_refuses,
+    "pickled workload of a function": lambda: pickle.dumps(workload_of_a_function()),
+    "pickled kernel of a function": lambda: pickle.dumps(kernel_of_a_function()),
+    "pickled program with a function": lambda: pickle.dumps(program_with_a_function()),
+    "limit below 0": lambda: copies.compile().execute(X=rows(4), Y=rows(4), timeout=-1),
+    "annotation that is called": lambda: Tensor[f32, "a"](3),
     "method": lambda: copies.dispach(1),
     "method of a program": lambda: copies.compile().exectue(),
     "option": lambda: copies.compile(num_thread=2),
