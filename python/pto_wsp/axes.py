@@ -187,7 +187,7 @@ class Ragged:
         return Row(self, as_expr(outer, f"the index of {self!r}"))
 
     def __repr__(self) -> str:
-        return f"ragged({_shown(self.outer)}, {self.lengths.shown})"
+        return f"ragged({_shown(self.outer)}, {self.lengths.brief})"
 
     def __iter__(self) -> Any:
         raise _not_a_loop(self.name or "axis")
@@ -231,7 +231,7 @@ class Sparse:
         return Row(self, as_expr(row, f"the row of {self!r}"))
 
     def __repr__(self) -> str:
-        return f"sparse({_shown(self.outer)}, {self.indptr.shown}, {self.indices.shown})"
+        return f"sparse({_shown(self.outer)}, {self.indptr.brief}, {self.indices.brief})"
 
     def __iter__(self) -> Any:
         raise _not_a_loop(self.name or "axis")

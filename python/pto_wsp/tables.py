@@ -118,6 +118,11 @@ class Table(Named):
             f"{self.shown}: [{first}]" if len(self.values) <= _MOST_SHOWN else f"{self.shown}: [{first}, …]"
         )
 
+    @property
+    def brief(self) -> str:
+        """Its name where it has one, else its elements."""
+        return repr(self).removeprefix("table: ") if self.shown == "table" else self.shown
+
 
 def table(values: Iterable[int] | None = None, *, length: Any = None, name: str | None = None) -> Table:
     """Integers that the workload itself reads: `table([3, 1])`, which a run may replace;
@@ -147,6 +152,7 @@ class Cell(Named):
 
     __slots__ = ("init",)
 
+    _what = "slot"
     dtype = i64
 
     def __init__(self, init: Expr, name: str | None) -> None:

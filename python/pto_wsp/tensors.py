@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ._raise import trace_error
 from ._seam import Span
@@ -22,6 +22,9 @@ class Named:
     """Something with a name of its own, else with that of the variable that holds it."""
 
     __slots__ = ("name", "span")
+
+    _what: ClassVar[str] = ""
+    """What it is called where it has no name, if that is not the name of its class."""
 
     def __init__(self, name: str | None) -> None:
         if name is not None and not isinstance(name, str):
@@ -42,7 +45,7 @@ class Named:
             return self.name
         from .names import variable_of
 
-        return variable_of(self) or type(self).__name__.lower()
+        return variable_of(self) or self._what or type(self).__name__.lower()
 
 
 class Indexable:

@@ -216,6 +216,12 @@ RING = Channel((4, 8), f32, depth=2)
         (TracePolicy.measured(), "TracePolicy.measured()"),
         (Pools.by_unit(1, 2), "Pools.by_unit(1, 2)"),
         (TaskWindow(8), "TaskWindow(capacity=8, mode='stall')"),
+        (ragged("rows", [1, 2]), "ragged('rows', [1, 2])"),
+        (sparse("rows", [0, 1], [0]), "sparse('rows', [0, 1], [0])"),
+        ((pto_wsp.Slot(3),)[0], "slot"),
+        (pto_wsp.In[f32], "In[f32]"),
+        (pto_wsp.Out[pto_wsp.Tensor[f32, 64, None]], "Out[Tensor[f32, 64, None]]"),
+        (pto_wsp.Scalar[pto_wsp.u32], "Scalar[u32]"),
     ],
     ids=lambda each: each if isinstance(each, str) else "",
 )

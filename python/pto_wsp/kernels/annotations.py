@@ -14,6 +14,9 @@ from ..tensors import TensorSpec
 __all__ = ["Constexpr", "In", "InOut", "Out", "ParamType", "Scalar", "Tile", "View", "param_type"]
 
 
+_NAMES = {"in": "In", "out": "Out", "inout": "InOut", "scalar": "Scalar", "constexpr": "Constexpr"}
+
+
 @dataclass(frozen=True, slots=True)
 class ParamType:
     """An annotation, read: what the parameter takes, and what is required of it.
@@ -26,13 +29,16 @@ class ParamType:
     dtype: DType | None = None
     dims: tuple[int | None, ...] | None = None
 
+    def __repr__(self) -> str:
+        name = _NAMES[self.kind]
+        if self.dims is not None:
+            return f"{name}[Tensor[{', '.join(map(repr, (self.dtype, *self.dims)))}]]"
+        return name if self.dtype is None else f"{name}[{self.dtype!r}]"
+
     def __call__(self, *_: Any, **__: Any) -> Any:
-        name = {"in": "In", "out": "Out", "inout": "InOut", "scalar": "Scalar", "constexpr": "Constexpr"}[
-            self.kind
-        ]
         raise _refused(
-            f"`{name}[…]` is the annotation of a parameter, and makes nothing",
-            f"write it in a kernel: `def k(x: {name}[…]) -> None:`",
+            f"`{self!r}` is the annotation of a parameter, and makes nothing",
+            f"write it in a kernel: `def k(x: {self!r}) -> None:`",
         )
 
 
