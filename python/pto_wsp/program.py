@@ -148,6 +148,9 @@ class Program:
             )
             raise lacks(self, name, hint)
 
+        def __call__(self, *_: Any, **__: Any) -> Any:
+            raise lacks(self, "__call__", "`program.execute(X=x, …)` runs it")
+
     # Running.
 
     def execute(self, /, *unnamed: Any, timeout: float | Any | None = None, **named: Any) -> Stats:

@@ -11,11 +11,11 @@ from random_programs import SCHEDULES
 ASKED: list[set[str]] = [
     {"dispatch"},
     {"dispatch"},
-    {"dispatch"},
-    {"dispatch"},
+    {"dispatch", "key"},
+    {"dispatch", "key"},
     {"dispatch", "partition"},
     {"streams"},
-    {"streams", "stream_by"},
+    {"streams", "key"},
     {"exact"},
     {"window"},
     {"ready", "work_steal"},
@@ -23,7 +23,7 @@ ASKED: list[set[str]] = [
     {"ready"},
     {"pools"},
     {"ready", "measured"},
-    {"ready"},
+    {"ready", "key"},
     {"pipeline_depth"},
     {"batch_deps"},
     {"core_groups"},
@@ -44,12 +44,19 @@ def asked(schedule: Schedule) -> list[tuple[set[str], int]]:
     return [(ASKED[SCHEDULES.index(part)], n) for part, n in schedule]
 
 
-def certain(schedule: Schedule, chosen: dict[str, Any], tensors: Iterable[str]) -> set[str]:
-    """Codes of what is refused whatever data there is: one of them is raised."""
+def certain(schedule: Schedule, chosen: dict[str, Any], tensors: Iterable[str], text: str = "") -> set[str]:
+    """Codes of what is refused whatever data there is: one of them is raised. `text` is that of a workload
+    with one nest of loops.
+    """
     parts = asked(schedule)
     every = set().union(*(facts for facts, _ in parts))
     found = set()
     aicpus = chosen.get("num_aicpus", 0)
+    if "key" in every and "S[b + 1] - S[b]" in text:
+        # Keys name `i`, whose loop runs over no axis.
+        found.add("WSP1205")
+    if "key" in every and text and "for i" not in text:
+        found.add("WSP1203")
     if "timing" in every:
         found.add("WSP0415")
     if sum("ready" in facts for facts, _ in parts) > 1:
@@ -62,6 +69,9 @@ def certain(schedule: Schedule, chosen: dict[str, Any], tensors: Iterable[str]) 
         found.add("WSP0793")
     if aicpus and every & {"core_groups", "grid"}:
         found.add("WSP0864")
+    if aicpus == 1 and "partition" in every:
+        # Its ranges are two.
+        found.add("WSP0894")
     return found
 
 
@@ -77,6 +87,10 @@ def possible(schedule: Schedule, chosen: dict[str, Any], way: str, forms: Iterab
         found.add("WSP0831")
     if "exact" in every:
         found.add("WSP0860")
+    if any("window" in facts and n < aicpus for facts, n in parts):
+        found.add("WSP0864")
+    if any("pools" in facts and chosen.get("num_threads", 0) not in (0, 1 + n) for facts, n in parts):
+        found.add("WSP0864")
     # No kernel runs, so that nothing is written that decides on tasks, and nothing to keep an order of.
     slots = any(form.startswith("rounds") for form in forms)
     if slots and (way == "graph" or "replay" in chosen or aicpus):
@@ -94,9 +108,10 @@ def right(
     way: str = "execute",
     forms: Iterable[str] = (),
     tensors: Iterable[str] = (),
+    text: str = "",
 ) -> bool:
     """Whether a refusal is right."""
-    must = certain(schedule, chosen, tensors)
+    must = certain(schedule, chosen, tensors, text)
     may = possible(schedule, chosen, way, forms)
     told = {each.code for each in error.diagnostics if each.severity == "error"}
     # What is certain is found before anything runs.

@@ -347,6 +347,11 @@ def a_wait_below_0() -> None:
     PROGRAM.execute_async(X=rows(4), Y=rows(4)).wait(-1)  # here
 
 
+@CASES.add(errors.UnknownAttributeError, "WSP1271", "`program.execute(X=x, …)` runs it")
+def a_program_that_is_called() -> None:
+    PROGRAM(X=rows(4), Y=rows(4))  # type: ignore[operator]  # here
+
+
 @CASES.add(errors.ArgumentError, "WSP1262", "`program.execute(X=x)` gives them")
 def figures_of_nothing() -> None:
     Stats()  # here

@@ -1,5 +1,5 @@
 """Random programs of several stages, run in every way that a program has: the numbers of NumPy, or a refusal
-with a code.
+that the tables of schedules have for what was asked.
 
 A fifth of `WSP_CASES` is drawn, as each is run on up to three sizes; each run draws the same.
 """
@@ -19,6 +19,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from pto_wsp import Program, errors
 from random_programs import options, schedules
+from random_refusals import asked, certain, right
 from random_stages import Staged, stages
 from test_random_programs import CASES, drawn, refusal
 
@@ -124,10 +125,11 @@ def test_random_stages_compute_what_numpy_computes(
             runs(case, program, way, random, rows)
     except errors.WspError as error:
         refusal(error)
-        # What is refused was asked for by the schedule, by an option, or for a graph that data decides.
-        asked = schedule or chosen.keys() & {"num_aicpus", "replay"} or way == "graph"
-        assert asked, f"{error}\n{way} {sizes}"
+        is_right = right(error, schedule, chosen, way=way, forms=case.forms, tensors=case.arrays)
+        assert is_right, f"{error}\n{way} {sizes} {asked(schedule)}"
         return
+    # What the tables refuse did not run.
+    assert not certain(schedule, chosen, case.arrays), asked(schedule)
     event(f"ran: {way}")
     for form in set(case.forms):
         event(f"form: {form}")

@@ -14,6 +14,9 @@ enum Given {
     Constant(Py<PyAny>),
 }
 
+/// A function, what each of its parameters is given, by a word and a value, and what refuses a result.
+type Parts<'py> = (Py<PyAny>, Vec<(String, Bound<'py, PyAny>)>, Py<PyAny>);
+
 /// A function whose parameters can all be given by their places.
 pub(crate) struct Direct {
     function: Py<PyAny>,
@@ -26,8 +29,7 @@ impl<'py> FromPyObject<'_, 'py> for Direct {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Direct> {
-        let (function, params, refuse): (Py<PyAny>, Vec<(String, Bound<'py, PyAny>)>, Py<PyAny>) =
-            object.extract()?;
+        let (function, params, refuse): Parts<'py> = object.extract()?;
         let given = params.into_iter().map(|(kind, value)| match kind.as_str() {
             "array" => value.extract().map(Given::Array),
             "scalar" => value.extract().map(Given::Scalar),

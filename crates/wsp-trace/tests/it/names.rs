@@ -57,6 +57,7 @@ fn a_size_and_its_axis_may_share_a_name() {
     document["workload"]["axes"] = json!([{"name": "n", "kind": {"k": "dense_dyn", "param": 0}}]);
     let trace = good(&document);
     assert!(workload_text(&trace).starts_with("param n;\n\naxis n_axis = dense_dyn(n);\n"));
+    assert_eq!(trace.names.axes, ["n"]);
 }
 
 #[test]
