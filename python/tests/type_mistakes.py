@@ -61,6 +61,9 @@ def scale(x: In[f32], y: Out, n: Scalar) -> None:
     pto.store(y, pto.full((rows, 64), "0"))  # mistake
     y.shape.rows  # mistake
     n.bits  # mistake
+    for at in range(n):
+        t = t * (n * 0.5 + at) if n % 2 == 0 and n > 3 else -n * t / (n // 2)
+    t = pto.load(x[n : n + max(n, 2)]) - n
 
 
 @python_kernel
