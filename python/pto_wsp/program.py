@@ -149,7 +149,8 @@ class Program:
             raise lacks(self, name, hint)
 
         def __call__(self, *_: Any, **__: Any) -> Any:
-            raise lacks(self, "__call__", "`program.execute(X=x, …)` runs it")
+            help = "write `program.execute(X=x, …)`, or `program.bind(X=x, …)()`"
+            raise argument_error(1262, "a `Program` is called, and takes what it runs on by a method", help)
 
     # Running.
 

@@ -347,7 +347,7 @@ def a_wait_below_0() -> None:
     PROGRAM.execute_async(X=rows(4), Y=rows(4)).wait(-1)  # here
 
 
-@CASES.add(errors.UnknownAttributeError, "WSP1271", "`program.execute(X=x, …)` runs it")
+@CASES.add(errors.ArgumentError, "WSP1262", "write `program.execute(X=x, …)`")
 def a_program_that_is_called() -> None:
     PROGRAM(X=rows(4), Y=rows(4))  # type: ignore[operator]  # here
 

@@ -61,9 +61,18 @@ def scale(x: In[f32], y: Out, n: Scalar) -> None:
     pto.store(y, pto.full((rows, 64), "0"))  # mistake
     y.shape.rows  # mistake
     n.bits  # mistake
-    for at in range(n):
-        t = t * (n * 0.5 + at) if n % 2 == 0 and n > 3 else -n * t / (n // 2)
+
+
+@kernel
+def numbers(x: In[f32], y: Out, n: Scalar) -> None:
+    """What a kernel does with a number is no finding."""
     t = pto.load(x[n : n + max(n, 2)]) - n
+    for at in range(n):
+        if n % 2 == 0 and n > 3:
+            t = t * (n * 0.5 + at)
+        else:
+            t = -n * t / (n // 2)
+    pto.store(y, t)
 
 
 @python_kernel
