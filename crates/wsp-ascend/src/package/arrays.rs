@@ -19,9 +19,12 @@ use wsp_tile::{Known, fold};
 pub(super) fn refused(message: String) -> Diagnostic {
     Diagnostic::error(NO_FILES, message)
         .note("a package of a task graph walks one launch of a graph of kernels")
-        .help(
-            "ask for its graphs alone, whose C++ is for a device of your own: `PackagePart::Graphs`, or stage `graph` of `wsp emit`",
-        )
+        .help("`--stage graph` writes the C++ of its graphs alone, for a device of your own")
+}
+
+/// The same, of what the platform has no C++ for.
+pub(super) fn without_graphs(fault: Diagnostic) -> Diagnostic {
+    Diagnostic { help: vec!["run it on target `cpu_sim`".to_owned()], ..fault }
 }
 
 /// The definition of a kernel.
