@@ -1,7 +1,7 @@
 //! A unit of task graphs as the program that a package is made of: a graph of kernels becomes a table of their blocks, and its edges order them;
 //! one with more than that is walked.
 
-use super::arrays::{def, refused, with_arrays, without_graphs, workspaces};
+use super::arrays::{GRAPHS_ALONE, def, refused, with_arrays, without_graphs, workspaces};
 use super::walk::walked;
 use crate::graph::supported;
 use crate::kernels::{ArgumentKind, ArrayArgument};
@@ -154,6 +154,7 @@ fn entries<'u>(
         let file = unit.files.iter().find(of).ok_or_else(|| {
             Diagnostic::error(NO_FILES, format!("kernel `{symbol}` of graph `{}` has no body", graph.name))
                 .help("name the `.pto` file that has it: `use \"FILE.pto\"` in the unit, or `--kernels FILE.pto`")
+                .help(GRAPHS_ALONE)
         })?;
         if found.is_some_and(|other| !std::ptr::eq(other, file)) {
             return Err(refused(format!("kernels of graph `{}` lie in several files", graph.name)));
