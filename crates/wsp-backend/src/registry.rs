@@ -98,8 +98,8 @@ impl Registry {
     /// # Errors
     /// There is no such target, or nothing runs it: those that can be run.
     pub fn target(&self, name: &str) -> Result<&'static Target, Diagnostic> {
-        let target = Target::named(name)?;
         let runs = self.targets();
+        let target = Target::named_of(name, &runs)?;
         if runs.contains(&target) {
             return Ok(target);
         }
@@ -112,9 +112,9 @@ impl Registry {
     /// # Errors
     /// There is no such target, or nothing writes files for it: those for which something does.
     pub fn emitted(&self, name: &str) -> Result<&'static Target, Diagnostic> {
-        let target = Target::named(name)?;
-        let mut all = self.backends.iter().flat_map(|backend| backend.emits());
-        if all.any(|of| *of == target) { Ok(target) } else { Err(self.no_files(target)) }
+        let all: Vec<_> = self.backends.iter().flat_map(|backend| backend.emits().iter().copied()).collect();
+        let target = Target::named_of(name, &all)?;
+        if all.contains(&target) { Ok(target) } else { Err(self.no_files(target)) }
     }
 
     /// Checks what every launch with the defaults of a `.pto` program refuses, by the backend that runs this target; nothing where none does.

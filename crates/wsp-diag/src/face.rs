@@ -44,6 +44,7 @@ const OPTIONS: &[Words] = &[
     words("--expand bytecode", Some("expand=\"bytecode\""), "Expand::Bytecode"),
     words("--expand loops", None, "Expand::Loops"),
     words("--expand table", None, "Expand::Table"),
+    words("--stage graph", None, "PackagePart::Graphs"),
     words("--bytes", None, "CompiledProgram::transfer"),
     words("--devices", Some("devices={value}"), "UnitOptions::devices{ = value}"),
     words("--memory", Some("memory={value}"), "UnitOptions::memory{ = value}"),

@@ -134,15 +134,27 @@ impl Target {
     /// # Errors
     /// There is none: the names that there are, and the nearest.
     pub fn named(name: &str) -> Result<&'static Target, Diagnostic> {
+        Target::named_of(name, &TARGETS.iter().collect::<Vec<_>>())
+    }
+
+    /// The target of a name or alias, in either case, where some of all are of use: those a message names.
+    ///
+    /// # Errors
+    /// There is none: the names that are of use, and the nearest of them.
+    pub fn named_of(name: &str, of_use: &[&'static Target]) -> Result<&'static Target, Diagnostic> {
         let is = |known: &str| known.eq_ignore_ascii_case(name);
         let found = TARGETS.iter().find(|of| is(of.name) || of.aliases.iter().any(|alias| is(alias)));
         found.ok_or_else(|| {
             let fault = Diagnostic::error(UNKNOWN_TARGET, format!("there is no target `{name}`"));
-            let fault = fault.note(format!("targets: {}", listed(TARGETS.iter())));
-            let known = TARGETS.iter().flat_map(|of| [of.name].into_iter().chain(of.aliases.iter().copied()));
-            match did_you_mean(name, known) {
-                Some(near) => fault.help(format!("did you mean `{near}`?")),
-                None => fault.help("take target `cpu_sim`").python("write `target=\"cpu_sim\"`"),
+            let fault = fault.note(format!("targets: {}", listed(of_use.iter().copied())));
+            let known = of_use.iter().flat_map(|of| [of.name].into_iter().chain(of.aliases.iter().copied()));
+            match (did_you_mean(name, known), of_use.first()) {
+                (Some(near), _) => fault.help(format!("did you mean `{near}`?")),
+                (None, Some(first)) => {
+                    let python = format!("write `target=\"{}\"`", first.name);
+                    fault.help(format!("take target `{}`", first.name)).python(python)
+                }
+                (None, None) => fault,
             }
         })
     }

@@ -11,6 +11,5 @@ pub use crate::team::Tell;
 /// # Errors
 /// The system gives no thread.
 pub fn start(work: Box<dyn FnOnce() -> Tell + Send>) -> Result<(), StartError> {
-    Team::take(1, 0)?.stand_by_after(work);
-    Ok(())
+    Team::take(1, 0)?.stand_by_after(work)
 }

@@ -148,8 +148,14 @@ impl Team {
     }
 
     /// Starts the only job of a team, which is given back after it; what the job gives is called then. Neither may panic.
-    pub(crate) fn stand_by_after(self, job: Box<dyn FnOnce() -> Tell + Send>) {
-        let Some(Threads { pool: Some(pool), .. }) = &self.threads else { return };
+    ///
+    /// # Errors
+    /// The team has no thread but its caller's: the job was not started.
+    pub(crate) fn stand_by_after(self, job: Box<dyn FnOnce() -> Tell + Send>) -> Result<(), StartError> {
+        let Some(Threads { pool: Some(pool), .. }) = &self.threads else {
+            let reason = "the team has no thread of its own".to_owned();
+            return Err(StartError::Threads { wanted: 1, started: 0, reason });
+        };
         let pool = pool.clone();
         pool.spawn(move || {
             HAS_THE_ONLY_JOB.set(true);
@@ -158,6 +164,7 @@ impl Team {
             drop(self);
             tell();
         });
+        Ok(())
     }
 }
 
@@ -501,14 +508,22 @@ mod tests {
     fn the_only_job_of_a_team_waits_for_another_team_and_tells_when_its_own_is_given_back() {
         let (tells, told) = mpsc::channel();
         let outer = team(1);
-        outer.stand_by_after(Box::new(move || {
+        let job = Box::new(move || -> Tell {
             let doubled = team(2).each(vec![1, 2], |item| item * 2, || thread::current().id());
             let here = thread::current().id();
             Box::new(move || tells.send((doubled, here)).expect("the test waits for it"))
-        }));
+        });
+        assert_eq!(outer.stand_by_after(job), Ok(()));
         let (doubled, here) = told.recv().expect("the job tells");
         assert_eq!(doubled, Ok((here, vec![2, 4])));
         assert_ne!(here, thread::current().id());
+    }
+
+    #[test]
+    fn a_job_without_a_thread_is_not_passed_over() {
+        let alone = Team::take(1, 1).unwrap();
+        let started = alone.stand_by_after(Box::new(|| Box::new(|| ())));
+        assert!(matches!(started, Err(StartError::Threads { wanted: 1, started: 0, .. })), "{started:?}");
     }
 
     #[test]

@@ -155,8 +155,16 @@ fn generated(project: &Project, folder: &Path, expand: &str) -> Result<f64> {
     std::fs::create_dir_all(to.join("inputs"))?;
     let mut command = Command::new(compiler());
     command.current_dir(&to).args(["-std=c++17", "-O2", "-pthread", "-DPTO_PLATFORM=a2", "-DWSP_ONE_FILE"]);
-    command.args(["-I.", "-Iinclude", "-Ihost", "timed.cpp", "orchestration.cpp", "aicore_dispatch.cpp"]);
-    command.args(["host/inputs.cpp", "host/run.cpp"]);
+    command.args(["-I.", "-Iinclude", "-Ihost"]);
+    // All of the package but its own program.
+    for within in ["", "host"] {
+        for entry in std::fs::read_dir(to.join(within))? {
+            let name = Path::new(within).join(entry?.file_name());
+            if name.extension().is_some_and(|end| end == "cpp") && name != Path::new("main.cpp") {
+                command.arg(name);
+            }
+        }
+    }
     if expand == "bytecode" {
         command.arg(device_library(project)?);
     }

@@ -124,7 +124,11 @@ pub fn emit_graph(
 }
 
 /// Refuses instructions that the target does not have.
-fn supported(module: &TgModule, target: Platform) -> Result<(), GraphEmitError> {
+/// Whether a target has all instructions of a unit.
+///
+/// # Errors
+/// The first that it lacks.
+pub(crate) fn supported(module: &TgModule, target: Platform) -> Result<(), GraphEmitError> {
     if target == Platform::Cpu {
         return Err(GraphEmitError::NoDevice);
     }

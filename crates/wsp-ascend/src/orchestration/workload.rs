@@ -16,6 +16,9 @@ use wsp_ir::{BinOp, Const, ScalarTy, UnOp};
 use wsp_plan::ptow::{DispatchPlan, Lowered, lower};
 use wsp_plan::workload::{Functions, WorkloadPlan};
 
+/// `priority_word` of `generator.hpp`.
+const PRIORITY_WORD: u32 = u32::MAX - 1;
+
 /// What generates the tasks as loops.
 fn loops(lowered: &Lowered) -> Result<String, Diagnostic> {
     let names = ExpanderNames { namespace: "workload", ..ExpanderNames::default() };
@@ -225,7 +228,10 @@ impl<'a> Workload<'a> {
             let place = needs.places.place(span)?;
             Some((word.unwrap_or(u32::MAX), expr.unwrap_or(u32::MAX), place))
         });
-        let places = word_places(out, places);
+        let mut places: Vec<_> = places.collect();
+        let priority = source.plan.policy.priority.as_ref().and_then(|key| needs.places.place(key.span));
+        places.extend(priority.map(|place| (PRIORITY_WORD, u32::MAX, place)));
+        let places = word_places(out, places.into_iter());
         let (v, t) = (self.lowered.values.len(), tables.len());
         out.line(format!(
             "const pto::wsp::backend::npu::Launch launch{{values, {v}, tables, lengths, {t}, extents, {tensors}}};"

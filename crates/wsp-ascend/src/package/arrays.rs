@@ -15,13 +15,20 @@ use wsp_tg::GraphPlan;
 use wsp_tg::plan::{KernelDef, KernelItem, PlanTensor, TensorKind};
 use wsp_tile::{Known, fold};
 
+/// What units without a package have.
+pub(super) const GRAPHS_ALONE: &str =
+    "`--stage graph` writes the C++ of its graphs alone, for a device of your own";
+
 /// What of a unit has no package.
 pub(super) fn refused(message: String) -> Diagnostic {
     Diagnostic::error(NO_FILES, message)
         .note("a package of a task graph walks one launch of a graph of kernels")
-        .help(
-            "ask for its graphs alone, whose C++ is for a device of your own: `PackagePart::Graphs`, or stage `graph` of `wsp emit`",
-        )
+        .help(GRAPHS_ALONE)
+}
+
+/// The same, of what the platform has no C++ for.
+pub(super) fn without_graphs(fault: Diagnostic) -> Diagnostic {
+    Diagnostic { help: vec!["run it on target `cpu_sim`".to_owned()], ..fault }
 }
 
 /// The definition of a kernel.

@@ -20,7 +20,7 @@ pub(super) struct Task<'a> {
 /// Every task of the kernels, by number.
 ///
 /// # Errors
-/// Two whose names differ in case alone.
+/// Two whose names differ in case alone: their files would have one name on some systems.
 pub(super) fn tasks<'a>(made: &'a [Made], on_host: &[FuncId]) -> Result<Vec<Task<'a>>, Vec<Diagnostic>> {
     let mut all: Vec<Task<'_>> = Vec::new();
     let mut found = Vec::new();
@@ -29,14 +29,18 @@ pub(super) fn tasks<'a>(made: &'a [Made], on_host: &[FuncId]) -> Result<Vec<Task
         let own = std::slice::from_ref(&made.source);
         let sources = if made.source.tasks.is_empty() { own } else { &made.source.tasks };
         for source in sources {
-            let (id, params) = (constant(&source.name), params(&source.name));
-            let task = Task { id, params, source, on_host };
-            if all.iter().any(|other| other.id == task.id || other.params == task.params) {
-                let message = format!("kernel `{}` and one before it have one name in C++", source.name);
-                let help = "give them names that differ in more than case, underscores and `_kernel`";
+            let (id, mut params) = (constant(&source.name), params(&source.name));
+            if all.iter().any(|other| other.params == params) {
+                // That of `k1_0` and of `k10`. No other ends in a digit.
+                params += &all.len().to_string();
+            }
+            if let Some(other) = all.iter().find(|other| other.id == id) {
+                let names = [&other.source.name, &source.name].map(|name| format!("`{name}`"));
+                let message = format!("kernels {} have one name in C++: `{id}`", names.join(" and "));
+                let help = "give them names that differ in more than case; parts of `k` are `k_0`, `k_1`, …";
                 found.push(Diagnostic::error(codes::SAME_NAME, message).help(help));
             }
-            all.push(task);
+            all.push(Task { id, params, source, on_host });
         }
     }
     if found.is_empty() { Ok(all) } else { Err(found) }

@@ -27,12 +27,16 @@ use crate::kernels::{Chip, codes, emit_kernel_of, files};
 use crate::orchestration::{self, Generated, Made};
 use crate::places;
 use crate::{expander, host, runtime_headers};
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::{self, Builder};
 use wsp_backend::codes::NO_FILES;
 use wsp_backend::{ArrayForm, EmitOptions, Emitted, Expansion, KvLayout, MANIFEST, Package, PackagePart};
 use wsp_core::{DType, FuncId, ParamId, TensorId};
 use wsp_diag::{Diagnostic, Diagnostics};
 use wsp_ir::{Const, Consumer, Dim, Elem, ExprKind, Module, ParamSource, Storage, into_verified};
+use wsp_ordered::Arrange;
 use wsp_plan::{Array, Arrays, LoweredPlan, Target};
 use wsp_tile::Known;
 
@@ -183,24 +187,53 @@ fn kernels_of(
 ) -> Result<(Vec<Made>, Vec<Diagnostic>), Diagnostics> {
     let module = into_verified(plan.module.clone())?;
     let (mut made, mut notes, mut found) = (Vec::new(), Vec::new(), Vec::new());
-    for kernel in reached.iter().copied() {
+    let emitted = each(reached, |kernel| {
         let function = &module.functions[kernel.index()];
         let missing = files::missing(&module, function, known.params);
         if !missing.is_empty() {
             let elements = crate::kernels::known_elements(&module, function, known).err();
-            missing.into_iter().chain(elements.into_iter().flatten()).for_each(|one| join(&mut found, one));
-            continue;
+            return Err((missing.into_iter().chain(elements.into_iter().flatten()).collect(), true));
         }
+        emit_kernel_of(&module, *kernel, known, chip, plan.sources.as_deref()).map_err(|found| (found, false))
+    });
+    for (kernel, emitted) in reached.iter().copied().zip(emitted) {
         let name = &plan.module.functions[kernel.index()].name;
-        match emit_kernel_of(&module, kernel, known, chip, plan.sources.as_deref()) {
+        match emitted {
             Ok(source) => {
                 notes.extend(files::named(source.notes.clone(), name));
                 made.push(Made { kernel, source });
             }
-            Err(faults) => found.extend(files::named(faults, name)),
+            Err((faults, true)) => faults.into_iter().for_each(|one| join(&mut found, one)),
+            Err((faults, false)) => found.extend(files::named(faults, name)),
         }
     }
     if found.is_empty() { Ok((made, notes)) } else { Err(Diagnostics(found)) }
+}
+
+/// Bytes of the stacks of threads that write kernels, as of those that compile for Python.
+const STACK_BYTES: usize = 16 << 20;
+
+/// What a function gives for each of some things, in their order, by as many threads as there are processors.
+fn each<T: Sync, R: Send>(of: &[T], f: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        // Relaxed: the counter only hands out numbers.
+        let taken = std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
+        taken.take_while(|at| *at < of.len()).map(|at| (at, f(&of[at]))).collect::<Vec<_>>()
+    };
+    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(of.len());
+    let mut done = thread::scope(|scope| {
+        // Where a thread cannot be started the others do its work.
+        let start = |_| Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work).ok();
+        let others: Vec<_> = (1..threads).filter_map(start).collect();
+        let mut done = work();
+        for other in others {
+            done.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        done
+    });
+    done.arrange_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, result)| result).collect()
 }
 
 /// Adds a finding. What several kernels need is one, with the notes of each.

@@ -1,8 +1,9 @@
 //! A unit of task graphs as the program that a package is made of: a graph of kernels becomes a table of their blocks, and its edges order them;
 //! one with more than that is walked.
 
-use super::arrays::{def, refused, with_arrays, workspaces};
+use super::arrays::{GRAPHS_ALONE, def, refused, with_arrays, without_graphs, workspaces};
 use super::walk::walked;
+use crate::graph::supported;
 use crate::kernels::{ArgumentKind, ArrayArgument};
 use crate::orchestration::{Made, Walk};
 use wsp_backend::codes::NO_FILES;
@@ -39,14 +40,17 @@ impl Unit {
         target: &Target,
     ) -> Result<Unit, Diagnostics> {
         let mut plan = elaborate(&unit.module, signatures, &ElaborateOptions::default())?;
-        let at = launched(&plan)?;
+        let platform = if target.platform == Platform::Cpu { Platform::A2 } else { target.platform };
+        let at = launched(&plan).map_err(|fault| match supported(&unit.module, platform) {
+            Ok(()) => fault,
+            Err(lacking) => without_graphs(fault.note(lacking.to_string())),
+        })?;
         let (file, of_kernels) = entries(unit, &plan.graphs[at])?;
-        if is_walked(&plan.graphs[at]) {
+        if is_walked(&plan.graphs[at]) || has_tensors_in_turn(&plan.graphs[at], &of_kernels) {
             // Rounds are the machine's, so that the package is as long as the unit.
             let options = ElaborateOptions { flows: true, unroll_limit: 0, ..ElaborateOptions::default() };
             plan = elaborate(&unit.module, signatures, &options)?;
             let (file, of_kernels) = entries(unit, &plan.graphs[at])?;
-            let platform = if target.platform == Platform::Cpu { Platform::A2 } else { target.platform };
             let mut notes = unheeded(&plan.graphs[at]);
             let (lowered, walk, more) = walked(unit, &plan, (at, platform), (file, &of_kernels))?;
             notes.extend(more);
@@ -120,6 +124,23 @@ fn is_walked(graph: &GraphPlan) -> bool {
     !(plain && whole) || graph.binds.iter().any(by_number)
 }
 
+/// Whether a tensor of the file of kernels is one of the graph's in one kernel and another in a second: the machine hands over those of each.
+/// Kernels with a workspace have one memory for it.
+fn has_tensors_in_turn(graph: &GraphPlan, entries: &[&KernelEntry]) -> bool {
+    let mut first: OrderedMap<TensorId, u32> = OrderedMap::new();
+    let differ = graph.kernels.iter().zip(entries).any(|(item, entry)| {
+        let binds = graph.binds_of(item);
+        let pairs = binds.iter().filter_map(|bind| match bind.tensor {
+            BindTensor::One(of) => Some((entry.arguments().nth(bind.arg as usize)?, of)),
+            BindTensor::Table { .. } => None,
+        });
+        pairs.into_iter().any(|(own, of)| *first.entry(own).or_insert(of) != of)
+    });
+    let has_one =
+        |own: &TensorId| entries.iter().filter(|entry| entry.workspace() == Some(*own)).count() == 1;
+    differ && entries.iter().filter_map(|entry| entry.workspace()).all(|own| has_one(&own))
+}
+
 /// The entry of each kernel of a graph, and the file that has them.
 fn entries<'u>(
     unit: &'u UnitSource,
@@ -133,6 +154,7 @@ fn entries<'u>(
         let file = unit.files.iter().find(of).ok_or_else(|| {
             Diagnostic::error(NO_FILES, format!("kernel `{symbol}` of graph `{}` has no body", graph.name))
                 .help("name the `.pto` file that has it: `use \"FILE.pto\"` in the unit, or `--kernels FILE.pto`")
+                .help(GRAPHS_ALONE)
         })?;
         if found.is_some_and(|other| !std::ptr::eq(other, file)) {
             return Err(refused(format!("kernels of graph `{}` lie in several files", graph.name)));

@@ -3,7 +3,7 @@
 //! Each tensor of the unit is an array of the package, and arguments of kernels are given their memory with each launch: which of several
 //! tensors an argument is may change from round to round.
 
-use super::arrays::{def, refused, with_arrays, workspaces};
+use super::arrays::{def, refused, with_arrays, without_graphs, workspaces};
 use crate::graph::emit_graph;
 use crate::orchestration::{Walk, WalkedKernel};
 use wsp_backend::codes::NO_FILES;
@@ -82,7 +82,7 @@ pub(super) fn walked(
         }
     }
     let source = emit_graph(&unit.module, plan, at, platform).map_err(|fault| {
-        refused(format!("there is no C++ for graph `{}`", graph.name)).note(fault.to_string())
+        without_graphs(refused(format!("there is no C++ for graph `{}`", graph.name)).note(fault.to_string()))
     })?;
     let walk =
         Walk { text: source.translation_unit, namespace: source.namespace, kernels, given, tensors: own };

@@ -1,6 +1,7 @@
 //! `wsp emit`: a program as files for a target that runs elsewhere.
 
 mod earlier;
+mod folder;
 
 use super::kind::{Kind, wrong_kind};
 use super::options::refused;
@@ -8,19 +9,17 @@ use super::workload::{ArraysFor, planned, read_arrays};
 use super::{Outcome, Session, data, launch_options, named, refuse, unit};
 use crate::args::{DataArgs, EmitArgs, EmitStage, LaunchArgs, Setting};
 use crate::engine::{Purpose, table};
-use crate::files::{Output, keep, place, read_source};
+use crate::files::read_source;
 use pto_wsp::{codes, registry};
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use wsp_backend::codes::NO_FILES;
 use wsp_backend::{
     Args, ArrayForm, EmitOptions, Emitted, Expand, Expansion, KernelsSource, KvLayout, Package, PackagePart,
 };
 use wsp_core::ParamId;
 use wsp_diag::Diagnostic;
 use wsp_ir::{Expr, ExprKind, Module, ParamSource};
-use wsp_ordered::OrderedMap;
 use wsp_plan::{Array, Arrays, KernelFile, ParamValue, PlanSource};
 
 /// Writes the files of a program into a folder, and lists them.
@@ -78,11 +77,26 @@ pub(super) fn emit(session: &mut Session, args: &EmitArgs) -> Result<Outcome, Ve
     };
     session.warn(&emitted.notes);
     earlier::seal(&mut emitted.package);
-    let gone = earlier::replaced(&args.output, &emitted.package).map_err(|fault| vec![fault])?;
-    let listing = write(&args.output, &emitted.package).map_err(|fault| vec![fault])?;
-    earlier::remove(&gone);
+    let listing = written(&args.output, &emitted.package).map_err(|fault| vec![fault])?;
     session.terminal.print(&listing);
     Ok(Outcome::Done)
+}
+
+/// Writes the files, all of them or none; their paths, one in a line.
+fn written(folder: &Path, package: &Package) -> Result<String, Diagnostic> {
+    if folder::is_absent(folder)? {
+        folder::write_new(folder, package)?;
+    } else {
+        let gone = earlier::replaced(folder, package)?;
+        folder::write_into(folder, package)?;
+        earlier::remove(&gone);
+    }
+    let mut listing = String::new();
+    for (path, _) in &package.files {
+        // Writing to a string does not fail.
+        let _ = writeln!(listing, "{}", folder.join(path).display());
+    }
+    Ok(listing)
 }
 
 /// A package, or a part of one.
@@ -110,21 +124,10 @@ fn packaged(
                 ("--lengths", args.lengths.is_some()),
             ];
             refuse(&given, "has no meaning for the package of a task graph").map_err(|fault| vec![fault])?;
-            unit::emit(session, args, kind, part).map_err(with_graphs)
+            unit::emit(session, args, kind, part)
         }
         _ => package(session, args, part),
     }
-}
-
-/// What has no package, with the stage that it has.
-fn with_graphs(mut faults: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    for fault in faults.iter_mut().filter(|fault| fault.code == NO_FILES) {
-        let graphs = "`--stage graph` writes the C++ of its graphs alone, for a device of your own";
-        if !fault.help.iter().any(|help| help.contains("--stage graph")) {
-            fault.help.push(graphs.to_owned());
-        }
-    }
-    faults
 }
 
 /// Whether programs of a kind have packages.
@@ -303,40 +306,4 @@ fn kernels(session: &mut Session, args: &EmitArgs, kind: Kind) -> Result<Emitted
     let file = KernelFile { module: Arc::new(compiled.module), set };
     let source = KernelsSource { file, kernel: args.kernel.clone(), target: args.target };
     Ok(registry().emit_kernels(&source)?)
-}
-
-/// Writes the files, all of them or none; their paths, one in a line.
-fn write(folder: &Path, package: &Package) -> Result<String, Diagnostic> {
-    let mut made = Vec::new();
-    let written = write_all(folder, package, &mut made);
-    if written.is_err() {
-        // A folder that holds something stays.
-        made.iter().rev().for_each(|folder| drop(std::fs::remove_dir(folder)));
-    }
-    written
-}
-
-/// The same; `made` are the folders that were not there before.
-fn write_all(folder: &Path, package: &Package, made: &mut Vec<PathBuf>) -> Result<String, Diagnostic> {
-    let (mut listing, mut filled, mut places) = (String::new(), Vec::new(), OrderedMap::new());
-    for (path, bytes) in &package.files {
-        let path = folder.join(path);
-        let folder = path.parent().unwrap_or(folder);
-        if !places.contains_key(folder) {
-            let mut absent: Vec<PathBuf> =
-                folder.ancestors().take_while(|way| !way.exists()).map(Path::to_owned).collect();
-            absent.reverse();
-            made.extend(absent);
-            std::fs::create_dir_all(folder).map_err(|fault| {
-                let message = format!("folder `{}` cannot be made", folder.display());
-                Diagnostic::error(codes::CANNOT_WRITE, message).note(fault.to_string())
-            })?;
-            places.insert(folder.to_owned(), place(folder));
-        }
-        filled.push(Output::inside(&places[folder], &path)?.fill(&mut |out| out.write_all(bytes))?);
-        // Writing to a string does not fail.
-        let _ = writeln!(listing, "{}", path.display());
-    }
-    keep(filled)?;
-    Ok(listing)
 }

@@ -9,6 +9,8 @@ pub(super) const OF_UNITS: &str = "is for task graphs (`.tg`, `.ptog`)";
 /// What takes those of the two sides of a launch.
 pub(super) const OF_SIDES: &str =
     "is for packages (`--target ascend_host`) of workloads with kernels of the host (`kernel NAME on host;`)";
+/// What takes tasks that the host generates.
+pub(super) const OF_CPU_SIM: &str = "is for `cpu_sim`: AICPUs generate the tasks of a package";
 /// What takes those of workloads.
 pub(super) const OF_WORKLOADS: &str = "is for workloads (`.wsp`)";
 

@@ -14,7 +14,7 @@ use crate::files::read_source;
 use crate::report::{Check, DataSummary, Findings, RunReport};
 use pto_wsp::cache::CachedPlan;
 use pto_wsp::trace::key_of_program;
-use wsp_backend::Recording;
+use wsp_backend::{Expand, Recording};
 use wsp_check::reference;
 use wsp_core::tg::Platform;
 use wsp_diag::Diagnostic;
@@ -77,6 +77,8 @@ fn program(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<Diagnos
     let expand = ("--expand", args.expand.is_some() && !is_package);
     options::refuse(&[expand], "is for workloads (`.wsp`), and for packages (`--target ascend_host`)")
         .map_err(|fault| vec![fault])?;
+    let host = ("--expand host", is_package && args.expand == Some(Expand::Host));
+    options::refuse(&[host], options::OF_CPU_SIM).map_err(|fault| vec![fault])?;
     let outputs = Outputs::of(args, &session.source_files())?;
     let check = args.wants_check(true);
     let recording = recording(args, check).map_err(|fault| vec![fault])?;

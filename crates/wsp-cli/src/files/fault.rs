@@ -69,7 +69,7 @@ fn missing(path: &Path) -> Diagnostic {
 }
 
 /// A file that cannot be written.
-pub(super) fn unwritable(path: &Path, error: &dyn std::fmt::Display) -> Diagnostic {
+pub(crate) fn unwritable(path: &Path, error: &dyn std::fmt::Display) -> Diagnostic {
     Diagnostic::error(codes::CANNOT_WRITE, format!("`{}` cannot be written", shown(path)))
         .note(error.to_string())
         .help("check that the folder exists, is writable and has room")

@@ -186,7 +186,7 @@ impl Output {
             write(path).map_err(|fault| unwritable(path, &fault))?;
             return Ok(Filled { output: self, partial: None, named: true });
         };
-        let partial = partial_name(file);
+        let partial = beside(file);
         let leftover = Leftover::file(partial.clone());
         let filled = Filled { partial: Some((partial, leftover)), output: self, named: false };
         let Some((partial, _)) = &filled.partial else { return Ok(filled) };
@@ -270,7 +270,7 @@ fn try_folder(path: &Path, file: &Path) -> Result<(), Diagnostic> {
             return Err(refused(message).help(format!("`mkdir -p {}`", folder.display())));
         }
     }
-    let partial = partial_name(file);
+    let partial = beside(file);
     let _leftover = Leftover::file(partial.clone());
     let made = OpenOptions::new().write(true).create_new(true).open(&partial);
     made.map_err(|fault| unwritable(path, &fault))?;
@@ -281,7 +281,7 @@ fn try_folder(path: &Path, file: &Path) -> Result<(), Diagnostic> {
 static NAMED: AtomicU32 = AtomicU32::new(0);
 
 /// A name beside a file, so that a rename stays on one file system; short, since names have a longest length.
-fn partial_name(file: &Path) -> PathBuf {
+pub(crate) fn beside(file: &Path) -> PathBuf {
     // Relaxed: the counter only makes names differ.
     let number = NAMED.fetch_add(1, Ordering::Relaxed);
     file.with_file_name(format!(".wsp-{}-{number}.partial", std::process::id()))

@@ -144,6 +144,11 @@ fn in_one_file(package: &Path) {
     std::fs::write(package.join("all.cpp"), all.collect::<String>()).unwrap();
 }
 
+/// Sources whose objects several packages share: kernels, and what all packages have in common.
+fn shared_sources() -> impl Iterator<Item = &'static str> {
+    ["aicore_dispatch"].into_iter().chain(COMMON_SOURCES)
+}
+
 /// Builds a package from an emitted folder with the compiled kernels of another, which has the same ones, and with what all packages have in common.
 fn linked(package: &Path, kernels: &Path, libraries: &[&Path]) {
     linked_with(package, kernels, libraries, &["-DPTO_PLATFORM=a2"]);
@@ -156,20 +161,14 @@ fn linked_with(package: &Path, kernels: &Path, libraries: &[&Path], options: &[&
     };
     ["aicore_dispatch.cpp", "kernel_list.h", "task_abi.h"].into_iter().for_each(same);
     let mut compile = Command::new(std::env::var_os("CXX").unwrap_or("c++".into()));
-    compile.current_dir(package).args([
-        "-std=c++17",
-        "-O1",
-        "-pthread",
-        "-DWSP_ONE_FILE",
-        "-I.",
-        "-Iinclude",
-        "-Ihost",
-        "main.cpp",
-        "orchestration.cpp",
-    ]);
+    compile.current_dir(package).args(["-std=c++17", "-O1", "-pthread", "-DWSP_ONE_FILE"]);
+    compile.args(["-I.", "-Iinclude", "-Ihost"]);
+    let own = OWN_SOURCES.iter().filter(|source| !shared_sources().any(|shared| shared == **source));
+    let objects = shared_sources().map(|source| Path::new(source).with_extension("o"));
     compile
+        .args(own.map(|source| format!("{source}.cpp")))
         .args(options)
-        .args(["aicore_dispatch.o", "inputs.o", "run.o"].map(|object| kernels.join(object)))
+        .args(objects.map(|object| kernels.join(object.file_name().unwrap())))
         .args(libraries)
         .args(["-Wl,--gc-sections", "-o", "run"]);
     let (code, _, err) = ended(compile);
@@ -571,6 +570,35 @@ PTO_KERNEL_IMPL(nan) {
 }
 void go(Tensor<float> x, Tensor<float> y) { PTO_LAUNCH(Rows, { .x = x, .y = y }); }
 ";
+
+/// Arguments of a part of one kernel and of another kernel would have one name.
+#[test]
+fn parts_of_kernels_have_names_of_their_own() {
+    let kernel = |name: &str, of: &str, body: &str| {
+        format!(
+            "struct {of} {{ uint32_t at; }};\nPTO_KERNEL_IMPL({name}) {{\n    auto d = PTO_GET_DESCRIPTOR<{of}>();\n    VecTile<float, 16, 64> t; TLOAD(t, x, {{d.at, 0}}); {body}\n}}\n"
+        )
+    };
+    let product = "TADDS(t, t, 1.0f); RightTile<float, 64, 64> w; TLOAD(w, x, {0, 0}); VecTile<float, 16, 64> o; TMATMUL(o, t, w); TSTORE(y, o, {d.at, 0});";
+    let text = format!(
+        "PTO_SHAPE(x, 64, 64)\nPTO_SHAPE(y, 64, 64)\n{}{}PTO_SPACE(P) {{ PTO_AXIS(r, 0, 4) }}
+         PTO_DESCRIPTOR_GEN(P) {{ PTO_SCHEDULED_FOR(r) {{ if (r < 2) {{ PTO_EMIT_DESCRIPTOR(A{{ .at = r * 16 }}); }} else {{ PTO_EMIT_DESCRIPTOR(B{{ .at = r * 16 }}); }} }} }}
+         void go(Tensor<float> x, Tensor<float> y) {{ PTO_LAUNCH(P, {{ .x = x, .y = y }}); }}",
+        kernel("k1", "A", product),
+        kernel("k10", "B", "TSTORE(y, t, {d.at, 0});"),
+    );
+    let folder = Folder::with(&[("parts.pto", &text)]);
+    let (code, out, err) = run(&["emit", &folder.at("parts.pto"), "--target", "a2", "-o", &folder.at("p")]);
+    assert_eq!(code, 0, "{out}{err}");
+    let list = folder.read("p/kernel_list.h");
+    let names: Vec<&str> =
+        list.lines().filter_map(|line| line.trim().strip_prefix("X(")?.split(", ").nth(2)).collect();
+    assert!(names.len() > 2 && names.contains(&"K10Params"), "{list}");
+    assert!((1..names.len()).all(|at| !names[..at].contains(&names[at])), "{list}");
+    let files = ["-I.", "-Iinclude", "-Ihost", "-Ihost/include", "-DPTO_PLATFORM=a2", "-DWSP_ONE_FILE"];
+    let options = [&["-fsyntax-only"], &files[..], &["aicore_dispatch.cpp", "orchestration.cpp"]].concat();
+    beside::compile(&folder.path("p"), &options);
+}
 
 #[test]
 fn a_launch_sets_what_only_the_generator_uses_and_kernels_have_any_name() {

@@ -10,7 +10,7 @@ mod toml;
 mod write;
 
 use std::fmt;
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 use wsp_core::ExecPool;
 use wsp_diag::{Diagnostic, FileId, did_you_mean};
 use wsp_ir::{CostClass, TileRole};
@@ -250,9 +250,8 @@ const TEXTS: [(&str, &str); 4] = [
 /// Names of the models that come with the crate.
 pub const NAMES: [&str; 4] = [TEXTS[0].0, TEXTS[1].0, TEXTS[2].0, TEXTS[3].0];
 
-static MODELS: LazyLock<[Model; 4]> = LazyLock::new(|| {
-    TEXTS.map(|(_, text)| Model::read(text, FileId(0)).expect("a model of the crate should be one"))
-});
+/// Each is read when it is asked for.
+static MODELS: [OnceLock<Model>; TEXTS.len()] = [const { OnceLock::new() }; TEXTS.len()];
 
 /// The text of a model that comes with the crate.
 pub fn text(name: &str) -> Option<&'static str> {
@@ -265,7 +264,8 @@ pub fn text(name: &str) -> Option<&'static str> {
 /// None has this name.
 pub fn named(name: &str) -> Result<&'static Model, Diagnostic> {
     if let Some(at) = NAMES.iter().position(|known| *known == name) {
-        return Ok(&MODELS[at]);
+        let read = || Model::read(TEXTS[at].1, FileId(0)).expect("a model of the crate should be one");
+        return Ok(MODELS[at].get_or_init(read));
     }
     let fault = Diagnostic::error(codes::UNKNOWN_MODEL, format!("there is no machine model `{name}`"))
         .note(format!("models: {}; a file is named by a path with a `.` or a `/` in it", NAMES.join(", ")));

@@ -240,6 +240,8 @@ fn axes_have_the_forms_of_their_declarations() {
         .map(|word| word.flags)
         .collect();
     assert_eq!(flags, [0, 1]);
+    // There it has no words with places.
+    assert!(lowered.places().all(|(_, word, _)| word != Some(u32::MAX)));
 }
 
 #[test]

@@ -2,11 +2,23 @@
 
 use std::ops::Range;
 
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(PartialEq, Eq, Debug)]
 pub(crate) struct Rows {
     /// Words of a row.
     width: usize,
     words: Vec<u64>,
+}
+
+impl Clone for Rows {
+    fn clone(&self) -> Rows {
+        Rows { width: self.width, words: self.words.clone() }
+    }
+
+    /// In the memory that it has.
+    fn clone_from(&mut self, other: &Rows) {
+        self.width = other.width;
+        self.words.clone_from(&other.words);
+    }
 }
 
 impl Rows {
@@ -54,7 +66,8 @@ impl Rows {
     /// Removes a number from the rows before `end`, and from those whose distance from `end` is in row `listed`.
     pub(crate) fn remove_from(&mut self, end: usize, listed: usize, number: usize) {
         let (word, mask) = (number / 64, !(1 << (number % 64)));
-        self.words.iter_mut().skip(word).step_by(self.width).take(end).for_each(|word| *word &= mask);
+        let rows = &mut self.words[..end * self.width];
+        rows.chunks_exact_mut(self.width).for_each(|row| row[word] &= mask);
         for at in 0..self.width {
             let mut left = self.words[listed * self.width + at];
             while left != 0 {

@@ -7,7 +7,7 @@ use super::added::{Added, BlockId, Gap};
 use super::bits::Rows;
 use super::sites::{Flag, Sites};
 use crate::{Event, EventId, Instruction, Loop, LoopId, Memories, Node, Sync, TileProgram, UnitId};
-use wsp_ordered::{OrderedMap, OrderedSet};
+use wsp_ordered::OrderedSet;
 
 /// A fault of order.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -70,7 +70,10 @@ struct Flow<'a> {
     /// The units of the core that has the unit of scalars.
     core: Vec<UnitId>,
     asked: Asked,
-    parity: OrderedMap<LoopId, bool>,
+    /// By loop with two addresses, whether it is in an odd round.
+    odd: Vec<bool>,
+    /// States that are not in use, whose memory others take.
+    spare: Vec<State>,
     found: Found,
 }
 
@@ -120,8 +123,8 @@ fn found(
     sites.all().iter().enumerate().for_each(|(at, site)| own.insert(site.unit.index(), at));
     let core = memories.core_of(memories.scalar).collect();
     let busy = (asked == Asked::Busy).then(|| Rows::none(flags, flags));
-    let (parity, found) = (OrderedMap::new(), Found { busy, ..Found::default() });
-    let mut flow = Flow { added, next: 0, sites, memories, own, core, asked, parity, found };
+    let (odd, found) = (vec![false; program.loops as usize], Found { busy, ..Found::default() });
+    let mut flow = Flow { added, next: 0, sites, memories, own, core, asked, odd, spare: Vec::new(), found };
     let mut state = Rows::none(units + flags + 1, end);
     (0..units).for_each(|unit| state.fill(unit, end));
     flow.block(&program.body, &mut state);
@@ -148,10 +151,11 @@ impl Flow<'_> {
                 Node::Run(instruction) => self.run(instruction, state),
                 Node::Sync(sync) => self.sync(*sync, state),
                 Node::If { then, otherwise, .. } => {
-                    let mut other = state.clone();
+                    let mut other = self.copy(state);
                     self.block(then, state);
                     self.block(otherwise, &mut other);
                     let _ = self.join(state, &other);
+                    self.spare.push(other);
                 }
                 Node::Loop(inner) => self.rounds(inner, state),
             }
@@ -180,37 +184,51 @@ impl Flow<'_> {
     /// Any number of rounds. The state only loses knowledge from one pass to the next, so this ends.
     fn rounds(&mut self, inner: &Loop, state: &mut State) {
         let first = self.next;
+        let mut after = self.copy(state);
         if !self.sites.turns(inner.id) {
             loop {
-                let mut after = state.clone();
                 self.round(inner, first, &mut after);
                 if !self.join(state, &after) || self.is_done() {
+                    self.spare.push(after);
                     return;
                 }
+                after.clone_from(state);
             }
         }
         let mut odd: Option<State> = None;
         loop {
-            self.parity.insert(inner.id, false);
-            let mut after = state.clone();
+            self.odd[inner.id.index()] = false;
             self.round(inner, first, &mut after);
-            let mut changed = match &mut odd {
-                Some(odd) => self.join(odd, &after),
-                None => true,
+            let mut changed = true;
+            let odd = match &mut odd {
+                Some(odd) => {
+                    changed = self.join(odd, &after);
+                    odd
+                }
+                none => none.insert(self.copy(&after)),
             };
-            let odd = odd.get_or_insert(after);
-            self.parity.insert(inner.id, true);
-            let mut after = odd.clone();
+            self.odd[inner.id.index()] = true;
+            after.clone_from(odd);
             self.round(inner, first, &mut after);
             changed |= self.join(state, &after);
             if !changed || self.is_done() {
                 break;
             }
+            after.clone_from(state);
         }
-        self.parity.remove(&inner.id);
+        self.odd[inner.id.index()] = false;
+        self.spare.push(after);
         if let Some(odd) = odd {
             let _ = self.join(state, &odd);
+            self.spare.push(odd);
         }
+    }
+
+    /// A state like another one.
+    fn copy(&mut self, state: &State) -> State {
+        let Some(mut copy) = self.spare.pop() else { return state.clone() };
+        copy.clone_from(state);
+        copy
     }
 
     /// Takes a site, or what stands for the waiter of a flag, from what all know. Of a flag that is clear the row is empty.
@@ -238,7 +256,7 @@ impl Flow<'_> {
     }
 
     fn run(&mut self, instruction: &Instruction, state: &mut State) {
-        let odd = |of: LoopId| self.parity.get(&of).copied().unwrap_or(false);
+        let odd = |of: LoopId| self.odd[of.index()];
         let mut before: Option<UnitId> = None;
         for (part, unit) in instruction.units().enumerate() {
             if let Some(first) = before {
@@ -311,7 +329,7 @@ impl Flow<'_> {
         let id = match event.id {
             EventId::One(id) => id,
             EventId::Parity { of, even, odd } => {
-                if self.parity.get(&of).copied().unwrap_or(false) {
+                if self.odd[of.index()] {
                     odd
                 } else {
                     even

@@ -4,7 +4,7 @@ use super::added::Added;
 use super::bits::Rows;
 use crate::{EventId, Instruction, LoopId, Memories, Node, Sync, TileProgram, Touched, UnitId};
 use std::ops::Range;
-use std::rc::Rc;
+use std::sync::Arc;
 use wsp_core::TensorId;
 use wsp_ordered::{Arrange, OrderedMap, OrderedSet};
 
@@ -27,7 +27,7 @@ pub(crate) type Flag = (UnitId, UnitId, u32);
 /// The sites and flags of a program.
 #[derive(Clone, Debug)]
 pub(crate) struct Sites {
-    parts: Rc<Parts>,
+    parts: Arc<Parts>,
     /// Sorted. Pairs of units whose events have the same numbers share flags.
     flags: Vec<(FlagKey, Numbered)>,
     /// By number.
@@ -115,7 +115,7 @@ impl Sites {
             own.turning.extend(add_flags(sync, &mut own.flags));
         });
         let (flags, names) = numbered(own.flags.clone(), memories);
-        Sites { parts: Rc::new(Parts::of(program, own, has_syncs)), names, flags }
+        Sites { parts: Arc::new(Parts::of(program, own, has_syncs)), names, flags }
     }
 
     /// Those of the program with more synchronisations, whose events take turns in loops with two addresses only.

@@ -4,15 +4,16 @@
 use super::edges::Edge;
 use crate::check::sites::Sites;
 use crate::{Memories, Node, TileProgram};
-use std::cell::RefCell;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use wsp_diag::Diagnostic;
 
-/// Programs whose orders a thread keeps.
+/// Programs whose orders are kept.
 const KEPT: usize = 32;
 
-thread_local! {
-    static LAST: RefCell<Vec<(Form, Orders)>> = const { RefCell::new(Vec::new()) };
-}
+/// A form, and its order once that is found: threads that come meanwhile wait for it.
+type Kept = Arc<(Form, OnceLock<Result<Orders, Vec<Diagnostic>>>)>;
+
+static LAST: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
 
 /// The order of a program.
 #[derive(Clone)]
@@ -39,22 +40,21 @@ pub(super) fn orders(
 ) -> Result<Orders, Vec<Diagnostic>> {
     let mut nodes = Vec::new();
     put(&program.body, &mut nodes);
-    let is_same =
-        |form: &Form| form.nodes == nodes && form.sites.is_like(sites) && form.memories == *memories;
-    let before =
-        LAST.with_borrow(|all| all.iter().find(|(form, _)| is_same(form)).map(|(_, orders)| orders.clone()));
-    if let Some(orders) = before {
-        return Ok(orders);
-    }
-    let orders = find()?;
-    let form = Form { memories: memories.clone(), sites: sites.clone(), nodes };
-    LAST.with_borrow_mut(|all| {
-        if all.len() == KEPT {
-            all.remove(0);
-        }
-        all.push((form, orders.clone()));
-    });
-    Ok(orders)
+    let kept = {
+        let mut all = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_same =
+            |form: &Form| form.nodes == nodes && form.sites.is_like(sites) && form.memories == *memories;
+        let before = all.iter().find(|kept| is_same(&kept.0)).cloned();
+        before.unwrap_or_else(|| {
+            if all.len() == KEPT {
+                all.remove(0);
+            }
+            let form = Form { memories: memories.clone(), sites: sites.clone(), nodes };
+            all.push(Arc::new((form, OnceLock::new())));
+            all[all.len() - 1].clone()
+        })
+    };
+    kept.1.get_or_init(find).clone()
 }
 
 /// Blocks, loops and instructions in the order of the text; what else there is of an instruction the sites say.

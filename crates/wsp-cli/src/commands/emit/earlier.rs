@@ -44,6 +44,12 @@ pub(super) fn replaced(folder: &Path, package: &Package) -> Result<Vec<PathBuf>,
         return Err(through_link(folder, &link));
     }
     if !has_manifest(package) {
+        if read(&folder.join(MANIFEST)).is_some_and(|manifest| is_ours(&manifest)) {
+            let message =
+                format!("folder `{}` holds a package, to which these files do not belong", folder.display());
+            return Err(Diagnostic::error(codes::CANNOT_WRITE, message)
+                .help(format!("give another folder: `-o {}_new`", folder.display())));
+        }
         let is_other = |(path, bytes): &&(PathBuf, Vec<u8>)| {
             read(&folder.join(path)).is_some_and(|found| found != *bytes && !is_sealed(&found))
         };
@@ -60,8 +66,7 @@ pub(super) fn replaced(folder: &Path, package: &Package) -> Result<Vec<PathBuf>,
         Diagnostic::error(codes::CANNOT_WRITE, message)
             .help("give a folder that is empty or not there, or remove what is in it")
     };
-    let is_ours = |manifest: &Vec<u8>| manifest.starts_with(b"{\n  \"package\": ");
-    let Some(manifest) = read(&folder.join(MANIFEST)).filter(is_ours) else {
+    let Some(manifest) = read(&folder.join(MANIFEST)).filter(|manifest| is_ours(manifest)) else {
         return Err(refused(format!("`{}`, and no package", first.display())));
     };
     let files = intact(&manifest, &mut |path| read(&folder.join(path)))
@@ -71,6 +76,11 @@ pub(super) fn replaced(folder: &Path, package: &Package) -> Result<Vec<PathBuf>,
     }
     let gone = files.iter().filter(|path| !package.files.iter().any(|(of, _)| of == Path::new(path)));
     Ok(gone.map(|path| folder.join(path)).collect())
+}
+
+/// Whether a manifest is that of a package.
+fn is_ours(manifest: &[u8]) -> bool {
+    manifest.starts_with(b"{\n  \"package\": ")
 }
 
 /// The first entry of a folder of a package, or of one in it, that is none of its files: what a build writes is beside it.

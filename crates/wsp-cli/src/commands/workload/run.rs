@@ -8,7 +8,7 @@ use crate::commands::cached;
 use crate::commands::comparison::{compare_arrays, differences, operands_of};
 use crate::commands::data::{self, output_names};
 use crate::commands::emptiness::{Emptiness, Empty};
-use crate::commands::options::{OF_SIDES, refuse, refused, unread_value};
+use crate::commands::options::{OF_CPU_SIM, OF_SIDES, refuse, refused, unread_value};
 use crate::commands::outputs::{Outputs, check_allowed};
 use crate::commands::replay;
 use crate::commands::run::recording;
@@ -66,8 +66,7 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
     refuse(&[("--phases", args.phases && !has_sides)], OF_SIDES).map_err(|fault| vec![fault])?;
     if plan.options.target != CPU_SIM {
         let host = ("--expand host", args.expand == Some(Expand::Host));
-        refuse(&[host], "is for `cpu_sim`: AICPUs generate the tasks of a package")
-            .map_err(|fault| vec![fault])?;
+        refuse(&[host], OF_CPU_SIM).map_err(|fault| vec![fault])?;
         options.seed = args.data.seed();
         options.workload.expand = args.expand.unwrap_or_default();
         options.workload.aicpus = args.aicpus.unwrap_or(0);

@@ -77,8 +77,39 @@ fn a_task_graph_of_kernels_runs_as_a_package() {
         let to = folder.at("none");
         let (code, _, err) = run(&["emit", &folder.at(file), "--target", "a2", "-o", &to]);
         assert!(code == 1 && err.contains(word), "{file}: {err}");
+        // No help leads into the next error, and none names what Rust has.
+        assert_eq!(err.contains("--stage graph"), file != "kept.tg", "{file}: {err}");
+        assert!(!err.contains("PackagePart"), "{file}: {err}");
         assert!(!Path::new(&to).exists(), "{file}");
     }
+}
+
+/// Kernels whose tensors are others each time are walked, as what numbers pick is.
+#[test]
+fn an_entry_is_launched_twice_over_other_tensors() {
+    let again = "TG_KERNEL(AGAIN, double_entry, 2, AIV, 0)\nTG_DEPEND(SWAP, AGAIN, DATA, C)\nMC_BIND(AGAIN, 0, C)\nMC_BIND(AGAIN, 1, D)\nTG_END(PAIR)";
+    let text = GRAPH.replace("TG_END(PAIR)", again).replace("TG_BEGIN", "extern D: f32[64, 32]\nTG_BEGIN");
+    let folder = Folder::with(&[("pair.pto", PAIR), ("again.tg", &text)]);
+    let mut command = wsp(&["run", &folder.at("again.tg"), "--target", "ascend_host", "--check"]);
+    command.env("XDG_CACHE_HOME", super::cache(&folder)).env("WSP_DEVICE_LIB", device_library());
+    let (code, out, err) = ended(command);
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(
+        ["`C` ok: max error 0.00e0", "`D` ok: max error 0.00e0"].iter().all(|word| out.contains(word)),
+        "{out}"
+    );
+}
+
+#[test]
+fn what_packages_do_not_have_is_not_offered() {
+    let folder = Folder::with(&[("two.pto", TWO_KERNELS)]);
+    let file = folder.at("two.pto");
+    let (code, _, err) = run(&["emit", &file, "--target", "ascend_910", "-o", &folder.at("p")]);
+    assert_eq!(code, 2, "{err}");
+    assert!(err.contains("ascend_910b") && !err.contains("cpu_sim") && !err.contains("ascend_host"), "{err}");
+    let host = ["run", &file, "--target", "ascend_host", "--generate", "--expand", "host"];
+    let (code, _, err) = hosted(&folder, &host);
+    assert!(code == 1 && err.contains("`--expand host` is for `cpu_sim`"), "{err}");
 }
 
 /// Two kernels that start together; rounds that a number decides, one of which runs more, then rounds that a tensor decides, from one buffer to the other, between copies.

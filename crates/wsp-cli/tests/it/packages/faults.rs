@@ -138,3 +138,27 @@ fn outputs_that_tasks_leave_unwritten_end_every_run_with_one_status() {
         assert!(ended == 2 && err.contains("the launch writes no array of this name"), "{err}");
     }
 }
+
+/// A kernel of rows of an array.
+const PUT: &str = "PTO_SHAPE(y, 4, 16)
+struct Put { uint32_t row; };
+PTO_KERNEL_IMPL(put) {
+    auto d = PTO_GET_DESCRIPTOR<Put>();
+    VecTile<float, 1, 16> t; TASSIGN(t, 1.0f); TSTORE(y, t, {d.row, 0});
+}
+";
+
+#[test]
+fn a_priority_that_does_not_fit_has_its_place() {
+    let tasks = "use \"k.pto\";\nparam r = 1;\nworkload main { for i in 0..4 { put(i); } }\nschedule { task_graph(ready = priority);\n    priority(r * 3);\n}\n";
+    let folder = Folder::with(&[("k.pto", PUT), ("w.wsp", tasks)]);
+    let file = folder.at("w.wsp");
+    for (target, set, code) in
+        [("ascend_host", "r=1", 0), ("cpu_sim", "r=800000000", 1), ("ascend_host", "r=800000000", 1)]
+    {
+        let (ended, out, err) = hosted(&folder, &["run", &file, "--target", target, "--set", set]);
+        assert_eq!(ended, code, "{target} {set}: {out}{err}");
+        let fault = err.split("error").nth(1).unwrap_or_default();
+        assert!(code == 0 || fault.contains("w.wsp:5:"), "{target} {set}: {err}");
+    }
+}

@@ -53,11 +53,50 @@ fn what_is_no_package_as_it_was_written_stays_as_it_is() {
     symlink(folder.path("kept/nothing.cpp"), folder.path("p/main.cpp")).unwrap();
     refused("main.cpp` is a link");
     std::fs::remove_dir_all(folder.path("p")).unwrap();
-    // The folder itself may be one.
+    // The folder itself may be one, to one that is there.
+    symlink(folder.path("kept/none"), folder.path("p")).unwrap();
+    refused("is a link to");
+    std::fs::remove_file(folder.path("p")).unwrap();
     symlink(folder.path("kept/new"), folder.path("p")).unwrap();
     std::fs::create_dir(folder.path("kept/new")).unwrap();
     assert_eq!(emit(&[]).0, 0);
     assert!(folder.path("kept/new/main.cpp").is_file());
+}
+
+/// Nothing is left beside a folder that is written, nor of one that cannot be.
+#[test]
+fn a_new_folder_is_there_whole_or_not_at_all() {
+    let folder = Folder::with(&[("two.pto", TWO_KERNELS)]);
+    let emit = |to: &str| run(&["emit", &folder.at("two.pto"), "--target", "a2", "-o", &folder.at(to)]);
+    assert_eq!(emit("new/in/p/").0, 0);
+    let names = |within: &str| {
+        let all = std::fs::read_dir(folder.path(within)).unwrap();
+        all.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(names("new/in"), ["p"]);
+    // A file is in the way, and one is longer than files may be.
+    let before = tree(&folder.path(""));
+    let (code, out, err) = emit("two.pto/p");
+    assert!(code == 2 && out.is_empty() && err.contains("two.pto` is a file"), "{err}");
+    let mut limited = std::process::Command::new("sh");
+    limited.args(["-c", "ulimit -f 8; exec \"$0\" \"$@\"", crate::command::program(), "emit"]);
+    limited.arg(folder.path("two.pto")).args(["--target", "a2", "-o"]).arg(folder.path("made/p"));
+    let (code, out, err) = crate::command::ended(limited);
+    assert!(code == 1 && out.is_empty() && err.contains("WSP0509"), "{err}");
+    assert!(tree(&folder.path("")) == before);
+}
+
+#[test]
+fn kernels_are_not_written_into_a_package() {
+    let folder = Folder::with(&[("two.pto", TWO_KERNELS)]);
+    let (file, to) = (folder.at("two.pto"), folder.at("p"));
+    let emit = |stage: &str| run(&["emit", &file, "--target", "a2", "--stage", stage, "-o", &to]);
+    assert_eq!(emit("package").0, 0);
+    let before = tree(&folder.path("p"));
+    let (code, out, err) = emit("kernels");
+    assert!(code == 1 && out.is_empty() && err.contains("holds a package"), "{err}");
+    assert!(tree(&folder.path("p")) == before);
+    assert_eq!(emit("package").0, 0);
 }
 
 #[test]

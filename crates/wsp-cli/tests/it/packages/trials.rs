@@ -1,6 +1,7 @@
 //! Programs of every kind, on every platform, in every expansion and under many seeds, each a program that runs its package many times.
 
-use super::{built, decode, device_library, in_one_file, linked_with, numbers, save};
+use super::beside::level;
+use super::{built, decode, device_library, in_one_file, linked_with, numbers, save, shared_sources};
 use crate::command::{Folder, ended, root, run, wsp};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -159,7 +160,7 @@ fn near(outputs: &Path, plain: &Path) {
 fn compiled(package: &Path, platform: &str) -> PathBuf {
     let mut compile = Command::new(std::env::var_os("CXX").unwrap_or("c++".into()));
     compile.current_dir(package).args(["-std=c++17", "-O1", "-DWSP_ONE_FILE", "-I.", "-Iinclude", "-Ihost"]);
-    compile.args([platform, "-c", "aicore_dispatch.cpp", "host/inputs.cpp", "host/run.cpp"]);
+    compile.args([platform, "-c"]).args(shared_sources().map(|source| format!("{source}.cpp")));
     let (code, _, err) = ended(compile);
     assert_eq!(code, 0, "{err}");
     package.to_owned()
@@ -265,7 +266,7 @@ fn sanitizers_are_silent_over_packages() {
             let mut compile = Command::new(std::env::var_os("CXX").unwrap_or("c++".into()));
             compile.current_dir(&to).args([
                 "-std=c++17",
-                "-O0",
+                level(),
                 "-pthread",
                 "-DPTO_PLATFORM=a2",
                 "-DWSP_ONE_FILE",

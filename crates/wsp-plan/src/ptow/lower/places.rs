@@ -98,7 +98,8 @@ impl Places {
         let of_keys = self.keys.iter().map(|used| (None, used));
         let of_words = own.chain(of_keys).flat_map(|(word, used)| {
             let words = self.words[used.words.start as usize..used.words.end as usize].iter();
-            (used.first..).zip(words).map(move |(expr, span)| (word, Some(expr), *span))
+            // In this order: a row that is a variable has no word, and its first one has no next.
+            words.zip(used.first..).map(move |(span, expr)| (word, Some(expr), *span))
         });
         let whole = (0..).zip(spans).map(|(word, span)| (Some(word), None, self.last(word).unwrap_or(*span)));
         of_words.chain(whole)

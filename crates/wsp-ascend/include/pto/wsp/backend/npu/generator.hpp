@@ -109,6 +109,8 @@ inline std::string text(const Trapped& trap) {
 
 // No word.
 constexpr std::uint32_t no_word = UINT32_MAX;
+// Stands for the word of the priority of a schedule.
+constexpr std::uint32_t priority_word = UINT32_MAX - 1;
 
 // The place of a word of a program: of an instruction, or of a word of an expression of it.
 struct WordPlace {

@@ -97,6 +97,8 @@ void expand(Expand run, const Launch& launch, const std::uint32_t* functions, co
     if (status == status_done || s.failed()) return;
     if (status == status_program) s.fail<bool>(Trap::table);
     else if (status != status_fault) s.fail<bool>(Trap::partition);
+    else if (outcome.fault.kind == FaultKind::priority)
+        s.fail<bool>(Trap::lossy_conversion, places.find(generator::priority_word, generator::no_word));
     else s.fail<bool>(trap_of(outcome.fault.kind), places.find(outcome.fault.word, outcome.fault.expr));
 }
 
