@@ -136,11 +136,11 @@ impl Environment {
         Ok(Environment { python: python_of(folder) })
     }
 
-    /// Whether packages could be installed.
+    /// Whether packages could be installed. What is imported is compiled then: all of it takes ten processor seconds.
     pub(crate) fn pip_installs(&self, project: &Project, what: &[&str]) -> Result<bool> {
         let mut pip =
             self.python(project, &["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
-        runs(pip.args(what))
+        runs(pip.arg("--no-compile").args(what))
     }
 
     /// Installs the package of this folder, with the build tool of the environment: no network.

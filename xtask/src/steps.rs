@@ -98,14 +98,25 @@ impl<W: Write> Run<W> {
     }
 }
 
+impl Run<Vec<u8>> {
+    /// Shows what was printed: of steps that run beside others, each when it has ended.
+    fn show(&mut self) -> Result<()> {
+        Ok(std::io::stdout().write_all(&std::mem::take(&mut self.output))?)
+    }
+}
+
 /// `cargo xtask test`
 pub(crate) fn test(project: &Project) -> Result<bool> {
     let mut run = Run::new(std::io::stdout());
-    run.step("format", |_, output| format_check(project, output))?;
-    run.step("tidy", |_, output| tidy_check(project, output))?;
-    run.step_or_skip("page of reports", |tally, output| page::test(project, tally, output))?;
-    run.step("README command", |_, output| readme_command(project, output))?;
     // The steps of each thread wait for one test or one crate at times: side by side they use the cores that there are.
+    std::thread::scope(|scope| {
+        let texts = scope.spawn(|| of_texts(project));
+        run.step("README command", |_, output| readme_command(project, output))?;
+        let texts =
+            texts.join().map_err(|_| anyhow::anyhow!("the thread that reads what is written panicked"));
+        run.add(texts??);
+        anyhow::Ok(())
+    })?;
     std::thread::scope(|scope| {
         let (compiled, wanted) = mpsc::channel();
         let users = scope.spawn(|| as_users_build(project, wanted));
@@ -131,17 +142,30 @@ pub(crate) fn test(project: &Project) -> Result<bool> {
     run.finish()
 }
 
-/// The steps that take what users build; the tests of the program come by the channel when they are compiled. What a step printed is shown when it has ended.
+/// The steps that need nothing of what is built; then what tests of the Python package need is installed, which that step reports on.
+fn of_texts(project: &Project) -> Result<Run<Vec<u8>>> {
+    let mut run = Run::new(Vec::new());
+    run.step("format", |_, output| format_check(project, output))?;
+    run.show()?;
+    run.step("tidy", |_, output| tidy_check(project, output))?;
+    run.show()?;
+    run.step_or_skip("page of reports", |tally, output| page::test(project, tally, output))?;
+    run.show()?;
+    let _ = python::Environment::prepare(project);
+    Ok(run)
+}
+
+/// The steps that take what users build; the tests of the program come by the channel when they are compiled.
 fn as_users_build(project: &Project, tests: mpsc::Receiver<Vec<Tests>>) -> Result<Run<Vec<u8>>> {
     let mut run = Run::new(Vec::new());
     run.step("Python package", |tally, output| python::test(project, tally, output))?;
-    std::io::stdout().write_all(&std::mem::take(&mut run.output))?;
+    run.show()?;
     run.step_or_skip("package by cmake", |tally, output| cmake::test(project, tally, output))?;
-    std::io::stdout().write_all(&std::mem::take(&mut run.output))?;
+    run.show()?;
     run.step("tests of the program", |tally, output| {
         runners::program(project, &tests.recv().unwrap_or_default(), tally, output)
     })?;
-    std::io::stdout().write_all(&std::mem::take(&mut run.output))?;
+    run.show()?;
     Ok(run)
 }
 
