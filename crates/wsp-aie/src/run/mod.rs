@@ -12,6 +12,7 @@ mod control;
 mod exec;
 mod flows;
 mod net;
+mod objects;
 mod places;
 mod report;
 mod sequence;
