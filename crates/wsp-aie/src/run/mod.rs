@@ -11,6 +11,7 @@ mod compile;
 mod control;
 mod exec;
 mod flows;
+mod left;
 mod net;
 mod objects;
 mod places;
@@ -159,6 +160,8 @@ pub struct Machine<'d> {
     pub most_steps: u64,
     /// Pieces that its streams may move.
     most_pieces: u64,
+    /// The last launch ended where nothing went on.
+    rests: bool,
 }
 
 /// Instructions that a launch may take, unless it says otherwise: some minutes.
@@ -223,6 +226,7 @@ impl<'d> Machine<'d> {
             scratch: Vec::new(),
             most_steps: MOST_STEPS,
             most_pieces: u64::MAX,
+            rests: false,
         })
     }
 
@@ -251,7 +255,10 @@ impl<'d> Machine<'d> {
                 std::mem::swap(bytes, &mut self.memory[self.host + i]);
             }
         }
-        let done = self.rounds(&mut running, kernels);
+        let done = self.rounds(&mut running, kernels).and_then(|counts| {
+            running.waited(self.design, name)?;
+            Ok(counts)
+        });
         for (i, arg) in args.iter_mut().enumerate() {
             if let Arg::Array(bytes) = arg {
                 std::mem::swap(bytes, &mut self.memory[self.host + i]);
@@ -336,11 +343,18 @@ impl<'d> Machine<'d> {
                 counts.waits += u64::from(!went);
                 moved |= went;
             }
-            if left == 0 || pieces > self.most_pieces {
+            let over = !self.design.sequences.is_empty() && running.is_over() && running.all_done();
+            let spent = left == 0 || pieces > self.most_pieces;
+            // What is left in fifos shows where nothing goes on.
+            if over && (!self.net.tokens || !moved || spent) {
+                self.rests = !moved;
+                return Ok(counts);
+            }
+            if spent {
                 let message = format!("a launch took {} instructions and is not over", self.most_steps);
                 return Err(Failure::Fault(Diagnostic::error(codes::FAULT, message)));
             }
-            if running.is_over() && (!moved || !self.design.sequences.is_empty() && running.all_done()) {
+            if running.is_over() && !moved {
                 return self.end(running, &stops, counts);
             }
             if !moved {
@@ -427,22 +441,23 @@ fn extras(
 /// decides lengths, or where it takes too long to find out.
 pub(crate) fn foresee(design: &Design, sequence: usize) -> Option<Result<Vec<Diagnostic>, Deadlock>> {
     let bare = skeleton::skeleton(design)?;
-    let hangs = |allocation| {
+    let run = |allocation| {
         let mut machine = Machine::make(&bare, allocation, true)?;
         (machine.most_steps, machine.most_pieces) = (FORESEEN, FORESEEN);
         machine.foresee(sequence)
     };
-    match hangs(Allocation::Lowered) {
-        Ok(None) => {}
-        Ok(Some(deadlock)) => return Some(Err(deadlock)),
+    let mut warnings = match run(Allocation::Lowered) {
+        Ok(Ok(warnings)) => warnings,
+        Ok(Err(deadlock)) => return Some(Err(deadlock)),
         Err(_) => return None,
-    }
-    extras(design, &mut |allocation| Ok(hangs(allocation)?.is_some())).ok().map(Ok)
+    };
+    warnings.extend(extras(design, &mut |allocation| Ok(run(allocation)?.is_err())).ok()?);
+    Some(Ok(warnings))
 }
 
 impl Machine<'_> {
-    /// Runs a sequence without data.
-    fn foresee(&mut self, sequence: usize) -> Result<Option<Deadlock>, Failure> {
+    /// Runs a sequence without data, until nothing goes on; what it leaves in fifos.
+    fn foresee(&mut self, sequence: usize) -> Result<Result<Vec<Diagnostic>, Deadlock>, Failure> {
         let design = self.design;
         let sequence = &design.sequences[sequence];
         let mut running = Running::new(steps(sequence).map_err(Failure::Fault)?);
@@ -452,8 +467,9 @@ impl Machine<'_> {
             }
         }
         match self.rounds(&mut running, &mut |_, _| true) {
-            Ok(_) => Ok(None),
-            Err(Failure::Deadlock(deadlock)) => Ok(Some(deadlock)),
+            Ok(_) if self.rests => Ok(Ok(left::left(design, &self.net, sequence))),
+            Ok(_) => Ok(Ok(Vec::new())),
+            Err(Failure::Deadlock(deadlock)) => Ok(Err(deadlock)),
             Err(fault) => Err(fault),
         }
     }
