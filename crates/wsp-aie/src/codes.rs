@@ -184,3 +184,6 @@ An array runs tasks that are known before it starts, on cores that pass boxes of
 are read in the order in which they are written. Each process of a pipeline is a core; tasks outside of pipelines are dealt to as many cores as they can be dealt to evenly. `docs/reference/aie.md`
 has the rules.";
 }
+
+/// The code of a run that its caller has stopped, on any target.
+pub(crate) const STOPPED: wsp_diag::Code = wsp_diag::Code(574);

@@ -28,6 +28,8 @@ use crate::design::{Design, steps};
 use exec::{CoreState, Stop, World};
 pub(crate) use net::{Net, depth};
 use sequence::Running;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use wsp_diag::{Diagnostic, Span};
 
 /// How many buffers fifos have.
@@ -117,6 +119,8 @@ pub enum Failure {
     Fault(Diagnostic),
     /// Nothing can go on, and the host still waits.
     Deadlock(Deadlock),
+    /// The caller stopped it.
+    Cancelled,
 }
 
 impl Failure {
@@ -125,6 +129,7 @@ impl Failure {
         match self {
             Failure::Fault(fault) => fault.clone(),
             Failure::Deadlock(deadlock) => deadlock.diagnostic(),
+            Failure::Cancelled => Diagnostic::error(codes::STOPPED, "the run was cancelled"),
         }
     }
 }
@@ -158,6 +163,8 @@ pub struct Machine<'d> {
     scratch: Vec<u8>,
     /// Instructions that a launch may take.
     pub most_steps: u64,
+    /// Stops a launch when it becomes true, once the core or the stream whose turn it is has had it.
+    pub cancel: Option<Arc<AtomicBool>>,
     /// Pieces that its streams may move.
     most_pieces: u64,
     /// The last launch ended where nothing went on.
@@ -225,6 +232,7 @@ impl<'d> Machine<'d> {
             cores,
             scratch: Vec::new(),
             most_steps: MOST_STEPS,
+            cancel: None,
             most_pieces: u64::MAX,
             rests: false,
         })
@@ -314,20 +322,9 @@ impl<'d> Machine<'d> {
         let mut stops = vec![Stop::Steps; self.cores.len()];
         loop {
             let mut moved = running.go(self.design, &mut self.net, &mut self.memory)?;
-            for at in 0..self.net.streams.len() {
-                let done = stream::go(&mut self.net, at, &mut self.memory, &mut self.scratch);
-                if let Some((_, byte)) = done.beyond {
-                    let message =
-                        format!("{} is at byte {byte}, beyond its array", self.net.streams[at].name);
-                    return Err(Failure::Fault(Diagnostic::error(codes::TRANSFER, message)));
-                }
-                pieces += done.pieces;
-                running.finished(&done.finished);
-                moved |= done.bytes > 0;
-                counts.waits += u64::from(done.bytes == 0);
-                counts.bytes += done.bytes;
-            }
+            moved |= self.streams(running, &mut counts, &mut pieces)?;
             for (core, stop) in self.cores.iter_mut().zip(&mut stops) {
+                stopped_by(self.cancel.as_deref())?;
                 let mut turn = TURN.min(left);
                 let before = turn;
                 let mut world = World {
@@ -369,6 +366,30 @@ impl<'d> Machine<'d> {
         }
     }
 
+    /// Each stream goes as far as it can; whether one did.
+    fn streams(
+        &mut self,
+        running: &mut Running,
+        counts: &mut Counts,
+        pieces: &mut u64,
+    ) -> Result<bool, Failure> {
+        let mut moved = false;
+        for at in 0..self.net.streams.len() {
+            stopped_by(self.cancel.as_deref())?;
+            let done = stream::go(&mut self.net, at, &mut self.memory, &mut self.scratch);
+            if let Some((_, byte)) = done.beyond {
+                let message = format!("{} is at byte {byte}, beyond its array", self.net.streams[at].name);
+                return Err(Failure::Fault(Diagnostic::error(codes::TRANSFER, message)));
+            }
+            *pieces += done.pieces;
+            running.finished(&done.finished);
+            moved |= done.bytes > 0;
+            counts.waits += u64::from(done.bytes == 0);
+            counts.bytes += done.bytes;
+        }
+        Ok(moved)
+    }
+
     /// A design without a sequence is over when its cores are.
     fn end(&self, running: &Running, stops: &[Stop], counts: Counts) -> Result<Counts, Failure> {
         let waits = self.design.sequences.is_empty() && stops.iter().any(|stop| *stop != Stop::Ended);
@@ -385,22 +406,35 @@ impl<'d> Machine<'d> {
     }
 }
 
+/// Whether the caller lets a launch go on.
+fn stopped_by(cancel: Option<&AtomicBool>) -> Result<(), Failure> {
+    match cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
+        true => Err(Failure::Cancelled),
+        false => Ok(()),
+    }
+}
+
 /// What two runs of a design tell, with buffers as declared and as upstream's lowering gives them.
 ///
 /// # Errors
-/// It fails with the buffers that it gets on hardware.
+/// It fails with the buffers that it gets on hardware, or the caller stops it.
 pub fn run_both(
     design: &Design,
     name: Option<&str>,
     args: &mut [Arg],
     kernels: &mut Kernels<'_>,
+    cancel: Option<&Arc<AtomicBool>>,
 ) -> Result<(Counts, Vec<Diagnostic>), Failure> {
     let given = args.to_vec();
-    let mut machine = Machine::new(design, Allocation::Lowered).map_err(Failure::Fault)?;
-    let counts = machine.launch(name, args, kernels)?;
-    let mut hangs = |allocation| -> Result<bool, Failure> {
+    let machine = |allocation| -> Result<Machine<'_>, Failure> {
         let mut machine = Machine::new(design, allocation).map_err(Failure::Fault)?;
-        match machine.launch(name, &mut given.clone(), kernels) {
+        machine.cancel = cancel.cloned();
+        Ok(machine)
+    };
+    let mut lowered = machine(Allocation::Lowered)?;
+    let counts = lowered.launch(name, args, kernels)?;
+    let mut hangs = |allocation| -> Result<bool, Failure> {
+        match machine(allocation)?.launch(name, &mut given.clone(), kernels) {
             Ok(_) => Ok(false),
             Err(Failure::Deadlock(_)) => Ok(true),
             Err(fault) => Err(fault),

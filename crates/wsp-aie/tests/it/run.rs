@@ -1,6 +1,8 @@
 //! What designs compute, and how they hang.
 
 use crate::support::{design, floats, hangs, ints, nothing, run, to_floats, to_ints};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use wsp_aie::run::{Allocation, Arg, Call, Failure, Machine};
 
 const SCALE: &str = include_str!("designs/scale.mlir");
@@ -307,4 +309,28 @@ fn sequences_compute_in_the_width_of_types() {
     let made = design(&with_sequence("", divided, "%x[0, 0, 0, %d]"));
     let Err(Failure::Fault(fault)) = run(&made, Allocation::Declared, &mut args) else { panic!("it runs") };
     assert_eq!(fault.message, "`arith.divsi` makes no number of 1 and 0");
+}
+
+/// A run that its caller stops ends in the middle of its work, with nothing else said of it.
+#[test]
+fn a_caller_stops_a_run() {
+    let design = design(PRODUCT);
+    let mut args: Vec<Arg> = design.sequences[0]
+        .args
+        .iter()
+        .map(|arg| Arg::Array(vec![0; design.module.ty(*arg).bytes().expect("an array") as usize]))
+        .collect();
+    let cancel = Arc::new(AtomicBool::new(false));
+    let mut machine = Machine::new(&design, Allocation::Lowered).expect("it is made");
+    machine.cancel = Some(cancel.clone());
+    let mut called = 0;
+    let mut stop = |_: &str, _: &mut Call<'_>| {
+        called += 1;
+        cancel.store(true, Ordering::Relaxed);
+        true
+    };
+    let ran = machine.launch(None, &mut args, &mut stop);
+    let Err(failure @ Failure::Cancelled) = ran else { panic!("{ran:?}") };
+    assert_eq!((failure.diagnostic().code.0, failure.diagnostic().message.as_str()), (574, "the run was cancelled"));
+    assert!((1..4).contains(&called), "{called} of 4 objects");
 }
