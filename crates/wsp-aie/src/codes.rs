@@ -143,6 +143,10 @@ A fifo that begins with objects has as many of them as its producer has buffers,
     pub(crate) GUARD = 1855, "lock that guards nothing",
         "\
 A lock keeps two users of memory apart where one of them releases what the other acquires. One that is acquired only, released only, or used by one core or channel alone lets all others go on as they are.";
+    pub(crate) SHARED = 1856, "memory that two use at once",
+        "\
+Cores and channels that use one buffer take turns where each acquires a lock that the other releases behind its use, or where objects of a fifo go from one to the other. The locks of a pair of them begin
+at one for each buffer, counted together: with more both use a buffer at once.";
     pub(crate) DEADLOCK = 1860, "design that hangs",
         "\
 Nothing can go on, and the host still waits for a transfer. The notes go from what it waits for to the cause: a circle of cores and streams each of which waits for the

@@ -232,7 +232,22 @@ const CHANGES: &[(&str, &str, &str, u16)] = &[
         1849,
     ),
     ("locks", "      aie.use_lock(%free, AcquireGreaterEqual, 1)\n", "", 1855),
-    ("locks", "aie.use_lock(%free, Release, 1)", "aie.use_lock(%done, Release, 0)", 1852),
+    ("streams", "%free = aie.lock(%t2, 0) {init = 1", "%free = aie.lock(%t2, 0) {init = 2", 1856),
+    ("streams", "%full = aie.lock(%t2, 1) {init = 0", "%full = aie.lock(%t2, 1) {init = 1", 1856),
+    (
+        "scale",
+        "    %work = aie.core(%core) {|%three = arith.constant 3 : i32",
+        "    %next = aie.tile(0, 3)
+    %both = aie.buffer(%core) {sym_name = \"both\"} : memref<4xi32>
+    %other = aie.core(%next) {
+      %zero = arith.constant 0 : index
+      %seen = memref.load %both[%zero] : memref<4xi32>
+      aie.end
+    }
+    %work = aie.core(%core) {|%three = arith.constant 3 : i32
+      memref.store %three, %both[%c0] : memref<4xi32>",
+        1856,
+    ),
     ("scale", "      aiex.npu.dma_wait {symbol = @out}\n", "", 1869),
     ("locks", "      aiex.dma_await_task(%task)\n", "", 1869),
 ];
@@ -277,7 +292,7 @@ fn every_code_is_on_the_page() {
 fn every_rule_has_a_change() {
     // The others have designs of their own: 1824, 1839 and 1849 in `ground`, 1851 below.
     let elsewhere = [1824, 1839, 1851];
-    for code in (1820..=1855).chain([1869]) {
+    for code in (1820..=1856).chain([1869]) {
         let has = CHANGES.iter().any(|(.., found)| *found == code) || elsewhere.contains(&code);
         assert!(has, "{code} has no change");
     }
