@@ -331,6 +331,9 @@ fn a_caller_stops_a_run() {
     };
     let ran = machine.launch(None, &mut args, &mut stop);
     let Err(failure @ Failure::Cancelled) = ran else { panic!("{ran:?}") };
-    assert_eq!((failure.diagnostic().code.0, failure.diagnostic().message.as_str()), (574, "the run was cancelled"));
+    assert_eq!(
+        (failure.diagnostic().code.0, failure.diagnostic().message.as_str()),
+        (574, "the run was cancelled")
+    );
     assert!((1..4).contains(&called), "{called} of 4 objects");
 }
