@@ -284,7 +284,8 @@ impl Compiled {
     /// A design with one sequence for all lengths of a range.
     fn ranged(&self, launch: &Args, range: &Range) -> Result<Lowered, Diagnostics> {
         let simulated = self.of.simulation.compile(&self.by_process)?;
-        range.fits(&|length| self.lowers(&*simulated, launch, (&range.name, length)))?;
+        let is_extent = is_extent(&kernels_of(&self.source)?.module, &range.name);
+        range.fits(is_extent, &|length| self.lowers(&*simulated, launch, (&range.name, length)))?;
         let mut lengths = range.first()?;
         for _ in 0..PASSES {
             let all: Vec<i64> = lengths.iter().copied().collect();

@@ -74,12 +74,19 @@ impl Range {
 }
 
 impl Range {
-    /// Refuses a range of lengths that none has, with one that launches take: `takes` says whether one of a length can be listed.
-    pub(crate) fn fits(&self, takes: &dyn Fn(i64) -> bool) -> Result<(), Diagnostic> {
+    /// Refuses a range that is none, with one that launches take: `takes` says whether there is a design of a length. Extents of arrays have none.
+    pub(crate) fn fits(&self, is_extent: bool, takes: &dyn Fn(i64) -> bool) -> Result<(), Diagnostic> {
         let Err(fault) = self.first() else { return Ok(()) };
         let (from, mut to) = (self.from.clamp(1, LONGEST), self.from.clamp(1, LONGEST));
         if !takes(from) {
             return Err(fault.help("give a range of lengths that launches take"));
+        }
+        if is_extent {
+            let help = format!(
+                "have a sequence for each length: `--lengths {}={from}`, and others behind commas",
+                self.name
+            );
+            return Err(fault.help(help));
         }
         // What a launch has no room for, none of a greater length has.
         let mut beyond = self.to.min(LONGEST).min(from + MOST - 1).max(from) + 1;

@@ -208,3 +208,20 @@ fn what_does_not_fit_is_refused_with_numbers() {
     none.nets = vec![net(0, &[], 1)];
     assert_eq!(refused(&none), "net `n0` has an end that is no node");
 }
+
+/// Bytes of nets decide where nodes fit, and not what a placement costs.
+#[test]
+fn a_placement_is_kept_where_nets_have_more_bytes_and_there_is_room() {
+    let mut graph = Graph {
+        device: XDNA1,
+        nodes: (0..10).map(|at| node(&format!("p{at}"), TileKind::Compute)).collect(),
+        nets: (1..10).map(|to| net(to - 1, &[to], 1)).collect(),
+    };
+    let found = place(&graph).unwrap();
+    graph.nets.iter_mut().for_each(|net| net.bytes = 1024);
+    let again = place_again(&graph, &found.tiles).expect("there is room");
+    assert_eq!((&again.tiles, again.cost, again.bound), (&found.tiles, found.cost, found.bound));
+    graph.nets[3].bytes = 70_000;
+    assert!(place_again(&graph, &found.tiles).is_none());
+    assert!(place_again(&graph, &found.tiles[1..]).is_none());
+}
