@@ -157,7 +157,7 @@ fn credits(design: &Design, uses: &Uses, findings: &mut Findings) {
                 let name =
                     |lock: &Lock| lock.name.as_ref().map_or("a lock".to_owned(), |name| format!("`@{name}`"));
                 let message = format!(
-                    "{} and {} of tile {} begin at {given} together, and {} go between {} and {}",
+                    "{} and {} of tile {} begin at {given} together, with {} between {} and {}",
                     name(lock),
                     name(beside),
                     lock.tile,

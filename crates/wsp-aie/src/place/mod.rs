@@ -6,6 +6,7 @@
 
 mod bound;
 mod exact;
+mod load;
 mod proof;
 mod search;
 
