@@ -2,6 +2,7 @@
 
 use super::read::{Read, Reader};
 use super::tree::{Attr, Type};
+use super::types::from_bits;
 use crate::codes;
 use wsp_diag::Span;
 use wsp_syntax::{Tok, integer};
@@ -96,25 +97,5 @@ impl Reader<'_> {
             return self.fault(codes::NUMBER, at, format!("`{text}` has a type of integers"));
         }
         Ok(Attr::Float(if negative { -value } else { value }, ty))
-    }
-}
-
-/// Elements of a type of numbers: what is written as an integer is the bits of one.
-pub(super) fn as_numbers(values: &mut Attr, element: &Type) {
-    match values {
-        Attr::Array(items) => items.iter_mut().for_each(|item| as_numbers(item, element)),
-        Attr::Int(bits, _) => *values = Attr::Float(from_bits(*bits as u64, element), element.clone()),
-        Attr::Float(_, ty) => *ty = element.clone(),
-        _ => {}
-    }
-}
-
-/// The number that bits stand for in a type.
-fn from_bits(bits: u64, ty: &Type) -> f64 {
-    match ty {
-        Type::F32 => f64::from(f32::from_bits(bits as u32)),
-        Type::Bf16 => f64::from(f32::from_bits((bits as u32) << 16)),
-        Type::F16 => f64::from(crate::number::f16_to_f32(bits as u16)),
-        _ => f64::from_bits(bits),
     }
 }

@@ -1,7 +1,7 @@
 //! Reading types and attributes, and what all readers of the text share.
 
-use super::numbers::as_numbers;
 use super::tree::{Attr, Dim, MAX_DEPTH, Module, Shaped, Type};
+use super::types::as_numbers;
 use crate::codes;
 use wsp_diag::{Code, Diagnostic, Span};
 use wsp_ordered::OrderedMap;

@@ -247,3 +247,16 @@ pub(super) struct Code {
     /// How many instructions make an object of a fifo.
     pub(super) views: usize,
 }
+
+/// An object that is accessed: the register that has its buffer, the end of its fifo, and its number there.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct View {
+    pub(super) reg: Reg,
+    pub(super) end: usize,
+    pub(super) object: u64,
+}
+
+impl View {
+    /// Before it is an object.
+    pub(super) const NONE: View = View { reg: 0, end: usize::MAX, object: 0 };
+}

@@ -2,9 +2,8 @@
 
 use super::Call;
 use super::arith;
-use super::code::{Binary, CallArg, Code, Index, Inst, Lanes, Reg, Scalar};
+use super::code::{Binary, CallArg, Code, Index, Inst, Lanes, Reg, Scalar, View};
 use super::net::Net;
-use super::objects::View;
 use crate::codes;
 use crate::design::Design;
 use wsp_core::int::BinOp;

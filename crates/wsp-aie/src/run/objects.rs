@@ -1,24 +1,11 @@
 //! Objects of fifos that a core holds, and those that it has given back.
 
-use super::code::Reg;
+use super::code::{Reg, View};
 use super::exec::{Done, Next, State, Stop, World, fault};
 use super::net::{Net, Role};
 
 /// The buffer of an object that was given back: there is none of this number, so an access needs no test of its own.
 const GONE: u64 = u64::MAX;
-
-/// An object that is accessed: the register that has its buffer, the end of its fifo, and its number there.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct View {
-    pub(super) reg: Reg,
-    pub(super) end: usize,
-    pub(super) object: u64,
-}
-
-impl View {
-    /// Before it is an object.
-    pub(super) const NONE: View = View { reg: 0, end: usize::MAX, object: 0 };
-}
 
 impl State {
     /// Holds so many objects of an end, if they are there.
