@@ -5,6 +5,7 @@
 
 use super::added::{Added, BlockId, Gap};
 use super::bits::Rows;
+use super::known::Known;
 use super::sites::{Flag, Sites};
 use crate::{Event, EventId, Instruction, Loop, LoopId, Memories, Node, Sync, TileProgram, UnitId};
 use wsp_ordered::OrderedSet;
@@ -72,6 +73,10 @@ struct Flow<'a> {
     asked: Asked,
     /// By loop with two addresses, whether it is in an odd round.
     odd: Vec<bool>,
+    /// The same of those around, a bit each behind a first 1: the sites of an instruction are as many.
+    turn: u64,
+    /// What earlier rounds came to; nothing where the program has synchronisations of its own, which may be set on one way only.
+    known: Option<Known>,
     /// States that are not in use, whose memory others take.
     spare: Vec<State>,
     found: Found,
@@ -88,7 +93,7 @@ enum Asked {
 
 /// Runs the analysis. `sites` are those of the program, or of one with the same instructions.
 pub(crate) fn analyse(program: &TileProgram, added: &Added, sites: &Sites, memories: &Memories) -> Found {
-    found((program, added), sites, memories, Asked::Faults)
+    found((program, added), sites, memories, Asked::Faults, &Known::default()).0
 }
 
 /// The same, with the flags that are busy where others are set.
@@ -98,17 +103,20 @@ pub(crate) fn analyse_busy(
     sites: &Sites,
     memories: &Memories,
 ) -> Found {
-    found((program, added), sites, memories, Asked::Busy)
+    found((program, added), sites, memories, Asked::Busy, &Known::default()).0
 }
 
-/// The first fault that the analysis comes to; of several at one step, any.
+/// The first fault that the analysis comes to; of several at one step, any. `before` is what one with these and more synchronisations came to, for
+/// the same `sites`, or nothing; without a fault this one's is given.
 pub(crate) fn first_fault(
     program: &TileProgram,
     added: &Added,
     sites: &Sites,
     memories: &Memories,
-) -> Option<Fault> {
-    found((program, added), sites, memories, Asked::FirstFault).faults.pop_first()
+    before: &Known,
+) -> Result<Known, Fault> {
+    let (mut found, known) = found((program, added), sites, memories, Asked::FirstFault, before);
+    found.faults.pop_first().map_or(Ok(known), Err)
 }
 
 fn found(
@@ -116,7 +124,8 @@ fn found(
     sites: &Sites,
     memories: &Memories,
     asked: Asked,
-) -> Found {
+    before: &Known,
+) -> (Found, Known) {
     let (flags, units) = (sites.flags(), memories.units.len());
     let end = sites.all().len() + flags;
     let mut own = Rows::none(units, end);
@@ -124,14 +133,16 @@ fn found(
     let core = memories.core_of(memories.scalar).collect();
     let busy = (asked == Asked::Busy).then(|| Rows::none(flags, flags));
     let (odd, found) = (vec![false; program.loops as usize], Found { busy, ..Found::default() });
-    let mut flow = Flow { added, next: 0, sites, memories, own, core, asked, odd, spare: Vec::new(), found };
+    let known = (!sites.has_syncs()).then(|| before.clone());
+    let (turn, spare) = (1, Vec::new());
+    let mut flow = Flow { added, next: 0, sites, memories, own, core, asked, odd, turn, known, spare, found };
     let mut state = Rows::none(units + flags + 1, end);
     (0..units).for_each(|unit| state.fill(unit, end));
     flow.block(&program.body, &mut state);
     for at in state.numbers(flow.set_row()) {
         flow.found.faults.insert(Fault::LeftSet(sites.flag(at)));
     }
-    flow.found
+    (flow.found, flow.known.unwrap_or_default())
 }
 
 impl Flow<'_> {
@@ -171,12 +182,6 @@ impl Flow<'_> {
         });
     }
 
-    /// A round of a loop whose body is the block of this number.
-    fn round(&mut self, inner: &Loop, first: BlockId, state: &mut State) {
-        self.next = first;
-        self.block(&inner.body, state);
-    }
-
     fn is_done(&self) -> bool {
         self.asked == Asked::FirstFault && !self.found.faults.is_empty()
     }
@@ -184,44 +189,46 @@ impl Flow<'_> {
     /// Any number of rounds. The state only loses knowledge from one pass to the next, so this ends.
     fn rounds(&mut self, inner: &Loop, state: &mut State) {
         let first = self.next;
-        let mut after = self.copy(state);
-        if !self.sites.turns(inner.id) {
-            loop {
-                self.round(inner, first, &mut after);
-                if !self.join(state, &after) || self.is_done() {
-                    self.spare.push(after);
-                    return;
-                }
-                after.clone_from(state);
-            }
+        let key = (first, self.turn);
+        let (units, set_row) = (self.memories.units.len(), self.set_row());
+        if let Some(before) = self.known.as_ref().and_then(|known| known.get(key)) {
+            let _ = state.keep(before, units, set_row);
         }
-        let mut odd: Option<State> = None;
+        let mut after = self.copy(state);
+        let mut odd = self.sites.turns(inner.id).then(|| self.copy(state));
         loop {
-            self.odd[inner.id.index()] = false;
-            self.round(inner, first, &mut after);
-            let mut changed = true;
-            let odd = match &mut odd {
-                Some(odd) => {
-                    changed = self.join(odd, &after);
-                    odd
-                }
-                none => none.insert(self.copy(&after)),
-            };
-            self.odd[inner.id.index()] = true;
-            after.clone_from(odd);
-            self.round(inner, first, &mut after);
-            changed |= self.join(state, &after);
-            if !changed || self.is_done() {
+            self.half(inner, (first, false), odd.is_some(), &mut after);
+            if let Some(odd) = &mut odd {
+                // With no less in even rounds there is no less here.
+                odd.clone_from(&after);
+                self.half(inner, (first, true), true, &mut after);
+            }
+            if !self.join(state, &after) || self.is_done() {
                 break;
             }
             after.clone_from(state);
         }
-        self.odd[inner.id.index()] = false;
         self.spare.push(after);
+        if let Some(known) = &mut self.known {
+            known.put(key, state);
+        }
         if let Some(odd) = odd {
             let _ = self.join(state, &odd);
             self.spare.push(odd);
         }
+    }
+
+    /// A round of a loop whose body is the block of this number, where this is an odd one or not if it has two addresses.
+    fn half(&mut self, inner: &Loop, (first, odd): (BlockId, bool), turns: bool, state: &mut State) {
+        let around = self.turn;
+        if turns {
+            self.turn = 2 * around + u64::from(odd);
+            self.odd[inner.id.index()] = odd;
+        }
+        self.next = first;
+        self.block(&inner.body, state);
+        self.turn = around;
+        self.odd[inner.id.index()] = false;
     }
 
     /// A state like another one.

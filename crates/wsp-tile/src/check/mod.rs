@@ -7,6 +7,7 @@
 pub(crate) mod added;
 mod bits;
 pub(crate) mod flow;
+pub(crate) mod known;
 mod rules;
 pub(crate) mod sites;
 

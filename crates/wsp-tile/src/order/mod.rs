@@ -19,6 +19,7 @@ mod edges;
 mod numbers;
 
 use crate::check::flow::{Fault, Found, analyse, first_fault};
+use crate::check::known::Known;
 use crate::check::sites::Sites;
 use crate::{LoopId, Memories, TileProgram, check, codes};
 use again::Orders;
@@ -107,10 +108,14 @@ impl Orderer<'_> {
         (analyse(self.program, &added, &sites, self.memories), sites)
     }
 
-    /// What these edges leave without order, or an event that they use wrongly.
-    fn fault(&self, edges: &[Edge]) -> Option<Fault> {
-        let added = added(edges, &own);
-        first_fault(self.program, &added, &self.sites.with_events_of(&added, self.memories), self.memories)
+    /// What is left without order by the edges of these numbers, or an event that they use wrongly; else what the analysis came to.
+    fn fault(&self, kept: &[usize], sites: &Sites, before: &Known) -> Result<Known, Fault> {
+        let added = added(&self.some(kept), &|at| own(kept[at]));
+        first_fault(self.program, &added, sites, self.memories, before)
+    }
+
+    fn some(&self, kept: &[usize]) -> Vec<Edge> {
+        kept.iter().map(|at| self.edges[*at]).collect()
     }
 
     /// Adds edges until all is ordered.
@@ -292,47 +297,61 @@ impl Orderer<'_> {
             let reach = edge.before.abs_diff(edge.after);
             (edge.barrier, edge.back.is_none(), usize::MAX - reach, *edge)
         });
+        // Events keep their numbers when others are gone.
+        let sites = self.sites.with_events_of(&added(&self.edges, &own), self.memories);
+        let mut kept: Vec<usize> = (0..self.edges.len()).collect();
+        let mut known = self.fault(&kept, &sites, &Known::default()).unwrap_or_default();
         // What tells only of the wait of another edge is not needed when that one is gone. What orders two instructions without the help of
         // others stays needed.
         let mut needed = OrderedSet::new();
         loop {
-            let before = self.edges.len();
-            for edge in self.edges.clone() {
-                if self.edges.contains(&edge)
-                    && let Some(fewer) = self.without(edge, &mut needed)
+            let before = kept.len();
+            for edge in kept.clone() {
+                if kept.contains(&edge)
+                    && let Some(fewer) = self.without(edge, (&kept, &sites), &mut known, &mut needed)
                 {
-                    self.edges = fewer;
+                    kept = fewer;
                 }
             }
-            if self.edges.len() == before {
-                return;
+            if kept.len() == before {
+                break;
             }
         }
+        self.edges = self.some(&kept);
     }
 
     /// The edges without one, and without those that are used wrongly then, if they order as much. Two edges may be there only to tell of each
-    /// other's waits: one of them alone cannot go.
-    fn without(&self, edge: Edge, needed: &mut OrderedSet<Edge>) -> Option<Vec<Edge>> {
+    /// other's waits: one of them alone cannot go. `known` is what the analysis came to with those that are kept.
+    fn without(
+        &self,
+        edge: usize,
+        (kept, sites): (&[usize], &Sites),
+        known: &mut Known,
+        needed: &mut OrderedSet<usize>,
+    ) -> Option<Vec<usize>> {
         let of = (self.sites, &self.paths[..], self.memories);
-        if !needed.contains(&edge) && self.text.stands_alone(&edge, &self.edges, of) {
+        if !needed.contains(&edge) && self.text.stands_alone(&self.edges[edge], &self.some(kept), of) {
             needed.insert(edge);
         }
-        let mut fewer = self.edges.clone();
+        let mut fewer = kept.to_vec();
         let mut gone = edge;
         loop {
             if needed.contains(&gone) {
                 return None;
             }
-            fewer.remove(fewer.iter().position(|other| *other == gone).expect("it is an edge"));
-            match self.fault(&fewer) {
-                None => return Some(fewer),
-                Some(Fault::Race(..)) => {
+            fewer.retain(|other| *other != gone);
+            match self.fault(&fewer, sites, known) {
+                Ok(less) => {
+                    *known = less;
+                    return Some(fewer);
+                }
+                Err(Fault::Race(..)) => {
                     if gone == edge {
                         needed.insert(edge);
                     }
                     return None;
                 }
-                Some(fault) => gone = fewer[fault.flag()?.2 as usize / 2],
+                Err(fault) => gone = fault.flag()?.2 as usize / 2,
             }
         }
     }
