@@ -58,7 +58,8 @@ impl ReadyAicpus {
             // Those of packages are refused before.
             Expand::Host | Expand::Loops | Expand::Table => (Source::List, 0),
         };
-        let config = AicpuConfig { counters, ..config };
+        let names = module.kernels.iter().map(|kernel| &*kernel.name);
+        let config = AicpuConfig { counters, ..config.of_kernels(names) };
         let aicpus =
             Aicpus::new(&config, options.aicpus.into()).map_err(|fault| vec![not_started(&fault)])?;
         Ok(ReadyAicpus { aicpus, source })
