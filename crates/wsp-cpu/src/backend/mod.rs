@@ -125,16 +125,16 @@ fn refuse(what: &str, options: &[(&str, bool)]) -> Result<(), RunError> {
 /// Options with an order of starts that is one of a run: that of a seed is what the tasks do in virtual time.
 ///
 /// # Errors
-/// AICPUs, which hand out tasks as they come; what refuses virtual time.
+/// A seed for AICPUs, which draw nothing in virtual time; what refuses virtual time.
 fn ordered<'o>(
     program: &dyn Program,
     args: &Args,
     options: &'o RunOptions,
 ) -> Result<Cow<'o, RunOptions>, RunError> {
     let Some(order) = &options.replay else { return Ok(Cow::Borrowed(options)) };
-    let on_aicpus = [("replay", options.workload.aicpus != 0)];
-    refuse("a run on AICPUs, which hand out tasks as they come", &on_aicpus)?;
     let StartOrder::Seed(seed) = *order else { return Ok(Cow::Borrowed(options)) };
+    let on_aicpus = [("replay", options.workload.aicpus != 0)];
+    refuse("a run on AICPUs with a seed: nothing is drawn for them; it is given a trace", &on_aicpus)?;
     let in_virtual_time = RunOptions {
         threads: options.threads,
         seed,

@@ -16,6 +16,7 @@ pub(super) struct Header {
     pub(super) launches: u64,
     pub(super) edges: Edges,
     pub(super) key: Option<u64>,
+    pub(super) workers: Option<u32>,
     pub(super) machine: Option<Machine>,
     /// Work by the name of a kernel.
     pub(super) work: FxHashMap<String, Work>,
@@ -41,6 +42,10 @@ impl Header {
             },
             "program" => match u64::from_str_radix(value, 16) {
                 Ok(key) => self.key = Some(key),
+                Err(_) => return false,
+            },
+            "workers" => match value.parse() {
+                Ok(workers) => self.workers = Some(workers),
                 Err(_) => return false,
             },
             "machine" => match machine(value) {

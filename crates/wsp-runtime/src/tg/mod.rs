@@ -25,6 +25,7 @@ mod pick;
 mod placement;
 mod pump;
 mod ready;
+mod replay;
 mod runtime;
 mod shared;
 mod singles;
@@ -47,6 +48,7 @@ pub use graph::{Affinity, EventInfo, Graph, GraphFault, GraphParts, KernelInfo, 
 pub use id::{LaunchId, StreamId};
 pub use inline::{InlineExecutor, InlineFailure, LocalBodies, NotInline};
 pub use launch::{LaunchOptions, Stats};
+pub use replay::{Replay, Unreplayed};
 pub use runtime::{EventsOf, Runtime, Saved};
 pub use trace::{BlockTrace, LaunchTrace, RunTrace, Trace};
 pub use validate::{TraceFault, validate};
