@@ -156,7 +156,8 @@ pub struct RunOptions {
     /// Most tasks in flight, in place of what the schedule says. Not of task graphs.
     pub window: Option<u32>,
     /// Keeps to an order of starts, each task on its worker: `seed` has no effect then. On as many threads as the order has workers, which 0
-    /// threads are, or on one. Refused with AICPUs, with `sequential` and for runs that go on from a checkpoint.
+    /// threads are, or on one. Refused with `sequential` and for runs that go on from a checkpoint, and with
+    /// AICPUs where it is that of a seed.
     pub replay: Option<StartOrder>,
     /// Records when and where each task ran.
     pub trace: bool,

@@ -133,8 +133,13 @@ fn ordered<'o>(
 ) -> Result<Cow<'o, RunOptions>, RunError> {
     let Some(order) = &options.replay else { return Ok(Cow::Borrowed(options)) };
     let StartOrder::Seed(seed) = *order else { return Ok(Cow::Borrowed(options)) };
-    let on_aicpus = [("replay", options.workload.aicpus != 0)];
-    refuse("a run on AICPUs with a seed: nothing is drawn for them; it is given a trace", &on_aicpus)?;
+    if options.workload.aicpus != 0 {
+        let message = "option `replay` takes no seed for a run on AICPUs: nothing is drawn for them";
+        let help = "record a run on AICPUs, and give its trace: `--trace FILE` and then `--replay FILE`";
+        let python = "give the path of a trace of a run on as many AICPUs: `replay=\"t.pftrace\"`";
+        let fault = Diagnostic::error(codes::BAD_OPTION, message).help(help).python(python);
+        return Err(RunError::Refused(fault.into()));
+    }
     let in_virtual_time = RunOptions {
         threads: options.threads,
         seed,

@@ -15,6 +15,8 @@ pub(super) struct Header {
     pub(super) tasks: u64,
     pub(super) launches: u64,
     pub(super) edges: Edges,
+    /// Whether the end of the file is marked.
+    pub(super) is_end_marked: bool,
     pub(super) key: Option<u64>,
     pub(super) workers: Option<u32>,
     pub(super) machine: Option<Machine>,
@@ -40,6 +42,7 @@ impl Header {
                 "last" => self.edges = Edges::Last,
                 _ => return false,
             },
+            "end" if value == "marked" => self.is_end_marked = true,
             "program" => match u64::from_str_radix(value, 16) {
                 Ok(key) => self.key = Some(key),
                 Err(_) => return false,

@@ -108,7 +108,10 @@ pub fn write_trace(timeline: &Timeline, form: Form, edges: Edges, out: &mut dyn 
     let written = Written(timeline);
     match form {
         Form::Json => written.write_to(&mut Json::begin(timeline.clock, labels, out)?, edges),
-        Form::Perfetto => written.write_to(&mut Perfetto::begin(timeline.clock, labels, out), edges),
+        Form::Perfetto => {
+            let labels = [labels, vec![("end", "marked".to_owned())]].concat();
+            written.write_to(&mut Perfetto::begin(timeline.clock, labels, out), edges)
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! How a runtime for task graphs is set up.
 
-use super::replay::Replay;
+use super::order::Replay;
 use crate::ConfigError;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -1,7 +1,7 @@
 //! Why a call is refused, and why a launch did not complete.
 
 use super::id::{LaunchId, StreamId};
-use super::replay::Unreplayed;
+use super::order::Unreplayed;
 use crate::Failure;
 use std::fmt;
 use std::sync::Arc;

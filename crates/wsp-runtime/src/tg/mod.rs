@@ -20,6 +20,7 @@ mod hang;
 mod id;
 mod inline;
 mod launch;
+mod order;
 mod pace;
 mod pick;
 mod placement;
@@ -48,7 +49,7 @@ pub use graph::{Affinity, EventInfo, Graph, GraphFault, GraphParts, KernelInfo, 
 pub use id::{LaunchId, StreamId};
 pub use inline::{InlineExecutor, InlineFailure, LocalBodies, NotInline};
 pub use launch::{LaunchOptions, Stats};
-pub use replay::{Replay, Unreplayed};
+pub use order::{Replay, Unreplayed};
 pub use runtime::{EventsOf, Runtime, Saved};
 pub use trace::{BlockTrace, LaunchTrace, RunTrace, Trace};
 pub use validate::{TraceFault, validate};

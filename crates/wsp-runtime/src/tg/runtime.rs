@@ -7,7 +7,7 @@ use super::failure::{Cause, Refused, SyncError};
 use super::graph::Graph;
 use super::id::{LaunchId, StreamId};
 use super::launch::{LaunchOptions, Stats};
-use super::replay::Unreplayed;
+use super::order::Unreplayed;
 use super::shared::Shared;
 use super::state::{Outcome, State};
 use super::trace::Trace;
