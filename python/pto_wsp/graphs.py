@@ -36,12 +36,13 @@ from .kernels.compile import never_stored
 from .kernels.foreign import never_used, returned_value
 from .kernels.source import source_of
 from .kernels.twice import FAULT_OF_A_BLOCK, call_twice, may_read
+from .options import order_of_starts
 from .results import Simulation, simulation_of
 
 __all__ = ["Block", "GraphRun", "TaskGraph"]
 
 _AT_CALLER = PlacedAtCaller()
-_OPTIONS = ("scalars", "events", "threads", "devices", "memory", "enable_debug")
+_OPTIONS = ("scalars", "events", "threads", "devices", "memory", "enable_debug", "replay")
 _BAD_OPTION, _WRONG_VALUE = 1264, 1262
 _Function = TypeVar("_Function", bound=Callable[..., object])
 
@@ -230,6 +231,7 @@ class TaskGraph:
         devices: int = 1,
         memory: int | None = None,
         enable_debug: bool = False,
+        replay: str | os.PathLike[str] | int | None = None,
         **unknown: Any,
     ) -> GraphRun:
         """Runs the unit from its beginning.
@@ -243,6 +245,10 @@ class TaskGraph:
 
         With `enable_debug` blocks run one by one, and it is recorded what they store: `notes` say of each
         external tensor that the unit writes how many elements nothing has written.
+
+        With `replay` blocks start in the order of a run before, each on its worker: that of the trace with this
+        path (`wsp run FILE --trace`), or, of a seed, that of a run in virtual time with it. `threads` are those of
+        that run, which 0 is, or 1.
 
         Raises `CompileError` for what is wrong with the unit, `ArgumentError` for inputs that do not fit,
         `KernelError` for kernels that fail, `ExecutionError` for runs that cannot go on.
@@ -259,8 +265,15 @@ class TaskGraph:
                 f"`threads={threads!r}` has no effect with `enable_debug=True`, which runs blocks one by one",
                 "leave out one of the two",
             )
+        if enable_debug and replay is not None:
+            raise argument_error(
+                _BAD_OPTION,
+                "`replay` has no effect with `enable_debug=True`, which runs blocks one by one",
+                "leave out one of the two",
+            )
         threads = 1 if enable_debug else threads
-        given = _given("run", inputs, scalars, events, threads, devices, memory, enable_debug)
+        order = order_of_starts(replay)
+        given = _given("run", inputs, scalars, events, threads, devices, memory, enable_debug, order)
         arrays = given["inputs"]
         with _AT_CALLER:
             found = self._core.run(self._kernels(enable_debug), self._used(), given)
@@ -378,6 +391,7 @@ def _given(
     devices: int,
     memory: int | None,
     record: bool,
+    replay: Any = None,
 ) -> dict[str, Any]:
     """What a run is given, as the compiled core takes it."""
     return {
@@ -388,6 +402,7 @@ def _given(
         "devices": devices,
         "memory": memory,
         "record": record,
+        "replay": replay,
     }
 
 
@@ -417,7 +432,8 @@ def _names(what: str, given: Any) -> list[str]:
 
 def _unknown(call: str, name: str) -> Exception:
     """The error of an option that `run` or `simulate` does not have."""
-    options = _OPTIONS if call == "run" else [each for each in _OPTIONS if each != "enable_debug"]
+    of_runs = ("enable_debug", "replay")
+    options = _OPTIONS if call == "run" else [each for each in _OPTIONS if each not in of_runs]
     meant = did_you_mean(name, options)
     return argument_error(
         1260,

@@ -90,7 +90,7 @@ def checked_options(target: Any, given: dict[str, Any], also: tuple[str, ...] = 
                 raise compile_error(1221, f"`{name}` is {describe(value)}", help=f"give {choices}")
             found[name] = value
         elif name == "replay":
-            found[name] = _order(value)
+            found[name] = order_of_starts(value)
         elif name == "cache":
             if value is not None:
                 found[name] = _folder(value)
@@ -109,11 +109,11 @@ def _agree(found: dict[str, Any]) -> None:
     ]
     if found["replay"] is not None:
         in_order.append("replay")
-        if found["num_aicpus"]:
+        if found["num_aicpus"] and isinstance(found["replay"], int):
             raise compile_error(
                 1225,
-                "`replay` has no effect with AICPUs, which hand out tasks as they come",
-                help="leave out one of `replay` and `num_aicpus`",
+                "`replay` takes no seed with AICPUs, for which nothing is drawn",
+                help='give the path of a trace of a run on as many AICPUs: `replay="t.pftrace"`',
             )
     if found["enable_debug"] and in_order:
         raise compile_error(
@@ -186,7 +186,7 @@ def launch_options(target: Any, given: dict[str, Any]) -> dict[str, Any]:
     return {**options, **own}
 
 
-def _order(value: Any) -> Any:
+def order_of_starts(value: Any) -> Any:
     """What an order of starts is taken from: a seed, or the bytes of a trace."""
     if value is None:
         return None

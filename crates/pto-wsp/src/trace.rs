@@ -5,7 +5,6 @@
 
 use std::sync::Arc;
 use wsp_backend::Starts;
-use wsp_core::Started;
 use wsp_diag::Diagnostic;
 use wsp_ir::Module;
 use wsp_ir::tg::TgModule;
@@ -60,14 +59,11 @@ impl Recorded {
     /// As [`wsp_report::read`].
     pub fn read(name: &str, bytes: &[u8]) -> Result<Recorded, Diagnostic> {
         let trace: Timeline = wsp_report::read(name, bytes)?;
-        let tasks = trace.tasks.iter().filter_map(|task| {
-            let kernel = u32::from(task.kernel.0);
-            Some(Started { started: task.started, ended: task.ended, worker: task.row()?, kernel })
-        });
-        let (workers, tasks) = (workers(&trace), tasks.collect());
+        let workers = trace.about.workers.unwrap_or_else(|| workers(&trace));
+        let (tasks, blocks) = trace.starts();
         Ok(Recorded {
             key: trace.about.key,
-            starts: Arc::new(Starts { workers, kernels: trace.kernels, tasks }),
+            starts: Arc::new(Starts { workers, kernels: trace.kernels, tasks, blocks }),
         })
     }
 

@@ -6,7 +6,7 @@ use crate::starts::Starts;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wsp_core::policy::Deps;
-use wsp_core::{ExecPool, Region, Started, WhyLate};
+use wsp_core::{BlockStart, ExecPool, Region, Started, WhyLate};
 use wsp_diag::Diagnostic;
 use wsp_ir::workload::AccessMode;
 use wsp_plan::cost::Work;
@@ -131,6 +131,8 @@ pub struct Simulated {
     pub makespan: u64,
     /// What became of each task, by id.
     pub tasks: Vec<SimulatedTask>,
+    /// Of a unit of task graphs where in it each task stands; else empty.
+    pub blocks: Vec<BlockStart>,
     /// Cycles in which each worker ran tasks.
     pub busy: Vec<u64>,
     /// Most tasks in flight at once.
@@ -158,6 +160,7 @@ impl Simulated {
             workers: self.busy.len() as u32,
             kernels: self.listing.kernels.iter().map(|kernel| kernel.name.clone()).collect(),
             tasks: self.tasks.iter().zip(&self.listing.tasks).filter_map(of).collect(),
+            blocks: self.blocks.clone(),
         }
     }
 }

@@ -151,12 +151,13 @@ pub enum Begin {
 pub struct RunOptions {
     /// Threads that run tasks; 0 takes what the schedule's pools need, else one per core of this machine.
     pub threads: u32,
-    /// Picks among choices that schedules leave open; never changes a result. Not of task graphs.
+    /// Picks among choices that schedules leave open; never changes a result. Of task graphs in virtual time only.
     pub seed: u64,
     /// Most tasks in flight, in place of what the schedule says. Not of task graphs.
     pub window: Option<u32>,
     /// Keeps to an order of starts, each task on its worker: `seed` has no effect then. On as many threads as the order has workers, which 0
-    /// threads are, or on one. Refused with AICPUs and with `sequential`. Not of task graphs.
+    /// threads are, or on one. Refused with `sequential` and for runs that go on from a checkpoint, and with
+    /// AICPUs where it is that of a seed.
     pub replay: Option<StartOrder>,
     /// Records when and where each task ran.
     pub trace: bool,
@@ -280,8 +281,7 @@ impl RunOptions {
         let WorkloadRunOptions { aicpus, expand, made_up, absent, data_seed, mixing, whole_outs, phases } =
             &self.workload;
         let usual = UnitOptions::default();
-        let given: [(&str, &[ProgramKind], bool); 28] = [
-            ("seed", &[Spaces, Workload], self.seed != 0),
+        let given: [(&str, &[ProgramKind], bool); 26] = [
             ("window", &[Spaces, Workload], self.window.is_some()),
             ("kv_layout", &[Spaces], self.spaces.kv_layout != KvLayout::default()),
             ("aicpus", &[Spaces, Workload], *aicpus != 0),
@@ -307,7 +307,6 @@ impl RunOptions {
             ("payload", &[Workload, Unit], self.payload.is_some()),
             ("progress", &[Spaces, Workload], self.progress.is_some()),
             ("trace", &[], self.trace && self.sequential),
-            ("replay", &[Spaces, Workload], self.replay.is_some()),
             ("replay", &[], self.replay.is_some() && self.sequential),
         ];
         let refused = |(name, kinds, _): (&str, &[ProgramKind], bool)| {

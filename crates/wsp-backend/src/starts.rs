@@ -1,7 +1,7 @@
 //! The order in which tasks of a run start.
 
 use std::sync::Arc;
-use wsp_core::Started;
+use wsp_core::{BlockStart, Started};
 
 /// The starts of a run, from which another one can take its order.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -10,8 +10,10 @@ pub struct Starts {
     pub workers: u32,
     /// Names of kernels.
     pub kernels: Vec<String>,
-    /// Tasks in the order of their submission, without barrier nodes.
+    /// Tasks in the order of their submission, without barrier nodes; blocks of a unit of task graphs in the order in which they finished.
     pub tasks: Vec<Started>,
+    /// Of a unit of task graphs where in it each of them stands; else empty.
+    pub blocks: Vec<BlockStart>,
 }
 
 /// What a run takes its order of starts from.

@@ -42,5 +42,5 @@ pub use id::{
 pub use policy::ExecPool;
 pub use poll::Poll;
 pub use region::{AccessKind, MAX_RANK, Region};
-pub use started::Started;
+pub use started::{BlockStart, Started};
 pub use why::WhyLate;

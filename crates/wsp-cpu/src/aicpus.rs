@@ -10,12 +10,13 @@ use crate::planner::{Planner, at};
 use crate::submit::priority;
 use crate::traps::{generator_fault, one};
 use crate::workload::aicpu::GenerationFault;
+use crate::workload::settings::{next_not_started, not_replayed};
 use std::ops::Range;
 use wsp_core::{KernelId, StructId, limits};
 use wsp_diag::{Diagnostic, Span};
 use wsp_kernel::{Env, GeneratorCode, Hints, Trap};
 use wsp_plan::LoweredPlan;
-use wsp_runtime::aicpu::{AicpuTask, Emit, Generator, Progress, SourceFault};
+use wsp_runtime::aicpu::{AicpuTask, Emit, Generator, Progress, Refused, SourceFault};
 
 /// The surroundings of the generators of one AICPU: no kernel, and no other generator, sees the tiles that they set.
 ///
@@ -45,6 +46,10 @@ impl EndsGeneration for SourceFault<GenerationFault> {
     fn diagnostic(self) -> Diagnostic {
         let why = match self {
             SourceFault::Fault { fault: GenerationFault::Task(fault), .. } => return fault,
+            SourceFault::Refused { ordinal, refused: refused @ Refused::NotReplayed(_), .. } => {
+                return not_replayed(format!("task {ordinal}: {refused}"));
+            }
+            SourceFault::NotReplayed { task } => return next_not_started(task),
             SourceFault::Refused { refused, .. } => refused.to_string(),
             SourceFault::Fault { .. } => "a generator of spaces has a fault of workloads".to_owned(),
             SourceFault::NoticeLost { .. } => "a notice of completion was lost".to_owned(),

@@ -106,7 +106,9 @@ impl Program {
         self.compile_kernels(&mut prepared, arrays)?;
         let way = match options.aicpus {
             aicpus if aicpus != 0 && !options.sequential => {
-                Way::Aicpus(Box::new(self.aicpus(aicpus, options).map_err(|fault| vec![fault])?))
+                let names = prepared.kernels.all().iter().map(|kernel| &*kernel.name);
+                let made = self.aicpus(aicpus, options, names);
+                Way::Aicpus(Box::new(made.map_err(|fault| vec![fault])?))
             }
             _ => Way::Planner(self.config(options)?),
         };
@@ -189,12 +191,17 @@ impl Program {
         outcome.map(|outcome| Outcome { aicpus, notes: [outcome.notes, more].concat(), ..outcome })
     }
 
-    /// AICPUs that wait for runs.
+    /// AICPUs that wait for runs of these kernels.
     ///
     /// # Errors
     /// Options that are out of range or contradict the schedule; too few threads.
-    fn aicpus(&self, aicpus: u16, options: &LaunchOptions) -> Result<Aicpus, Diagnostic> {
-        let config = self.aicpu_config_of(&self.plan.policy, options)?;
+    fn aicpus<'n>(
+        &self,
+        aicpus: u16,
+        options: &LaunchOptions,
+        kernels: impl Iterator<Item = &'n str>,
+    ) -> Result<Aicpus, Diagnostic> {
+        let config = self.aicpu_config_of(&self.plan.policy, options)?.of_kernels(kernels);
         Aicpus::new(&config, aicpus.into()).map_err(|fault| settings::not_started(&fault))
     }
 

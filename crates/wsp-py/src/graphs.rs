@@ -13,6 +13,7 @@ use crate::runs::interruptible;
 use crate::stack;
 use pto_wsp::codes::NOTHING_RAN;
 use pto_wsp::task_graph::TgKernels;
+use pto_wsp::trace::key_of_unit;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -160,7 +161,9 @@ impl TaskGraph {
     ) -> PyResult<(T, SourceMap)> {
         let mut sources = self.sources.clone();
         let files = files.read().map_err(|faults| errors::exception(py, &faults, &sources))?;
-        let (args, options) = given.options().map_err(|faults| errors::exception(py, &faults, &sources))?;
+        let key = key_of_unit(&self.unit);
+        let (args, options) =
+            given.options(key).map_err(|faults| errors::exception(py, &faults, &sources))?;
         let payload = PayloadSlot::default();
         // Arrays that are copied stay claimed as long as those that are used where they lie.
         let _claim = options.claim.clone();

@@ -124,6 +124,20 @@ pub(crate) fn run(py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> PyResult
 #[pyclass(name = "StartOrder", module = "pto_wsp._core", frozen)]
 pub(crate) struct StartsOfRun(Recorded);
 
+/// A seed, or what `start_order` gives, for a unit with this key.
+pub(crate) fn start_order_of(value: &Bound<'_, PyAny>, key: u64) -> Result<StartOrder, Diagnostic> {
+    if let Ok(recorded) = value.cast::<StartsOfRun>() {
+        let StartsOfRun(recorded) = recorded.get();
+        recorded.check("replay", "this unit", key)?;
+        return Ok(StartOrder::Of(recorded.starts.clone()));
+    }
+    value.extract().map(StartOrder::Seed).map_err(|_| {
+        let message = format!("`replay` is a value of type `{}`", type_name(value));
+        Diagnostic::error(BAD_OPTION, message)
+            .help("give the path of a trace, `replay=\"t.pftrace\"`, or a seed, `replay=7`")
+    })
+}
+
 /// The order of starts in the bytes of a trace file, which is called `name` in messages.
 #[pyfunction]
 pub(crate) fn start_order(py: Python<'_>, name: &str, bytes: &[u8]) -> PyResult<StartsOfRun> {

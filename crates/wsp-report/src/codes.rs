@@ -9,7 +9,7 @@ task was late.";
 
     pub(crate) CUT_TRACE = 1751, "trace that ends too early",
         "\
-A trace says how many tasks it has, and the file ends before the last of them. It was cut off, for
+A trace says how many tasks it has and marks its end, and the file ends before that. It was cut off, for
 instance by a full disk or a copy that stopped. Write or copy it again.";
 
     pub(crate) TRACE_VERSION = 1752, "trace of another version",

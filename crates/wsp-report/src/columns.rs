@@ -106,7 +106,7 @@ fn folded(difference: u32) -> u32 {
 }
 
 fn head(name: &str, timeline: &Timeline, columns: &str) -> String {
-    let About { key, machine, work } = &timeline.about;
+    let About { key, workers: _, machine, work } = &timeline.about;
     let list = |parts: Vec<String>| parts.join(",");
     let rows = timeline.rows.iter().map(|row| format!("[{},{}]", row.process, text(&row.name)));
     let kernels = timeline.kernels.iter().enumerate().map(|(at, name)| {

@@ -44,6 +44,26 @@ pub fn loads(timeline: &Timeline) -> Vec<Load> {
     loads
 }
 
+/// How long each row of a list ran tasks in each of so many equal parts of the time up to the end, in the unit of the clock.
+pub fn busy_in_parts(timeline: &Timeline, rows: &[usize], parts: usize) -> Vec<Vec<u64>> {
+    let mut busy = vec![vec![0; parts]; rows.len()];
+    // In 128 bits, so that no product is too large.
+    let (end, count) = (u128::from(timeline.end()), parts as u128);
+    for task in timeline.tasks.iter().filter(|_| end > 0 && parts > 0) {
+        let at = task.row().and_then(|row| rows.iter().position(|of| *of == row as usize));
+        let Some(of_row) = at.and_then(|at| busy.get_mut(at)) else { continue };
+        let (from, to) = (u128::from(task.started) * count, u128::from(task.ended) * count);
+        let first = (from / end) as usize;
+        for (part, sum) in
+            (first as u128..).zip(of_row.iter_mut().skip(first)).take_while(|(part, _)| part * end < to)
+        {
+            // Parts of time, times their number.
+            *sum += (to.min((part + 1) * end) - from.max(part * end)) as u64 / parts as u64;
+        }
+    }
+    busy
+}
+
 /// Rows without tasks on which something else took time, in their order: AICPUs, say, or streams. What is there at once counts once, and up to the end
 /// of the last task.
 pub fn other_loads(timeline: &Timeline) -> Vec<Load> {

@@ -18,6 +18,9 @@ pub(crate) mod packet {
     pub(crate) const TRACK_DESCRIPTOR: u32 = 60;
 }
 
+/// The sequence of packets that describe tracks, until one of events begins, and of that which marks the end.
+pub(crate) const FIRST_SEQUENCE: u64 = 1;
+
 /// `SEQ_INCREMENTAL_STATE_CLEARED` of `TracePacket.SequenceFlags`.
 pub(crate) const STATE_CLEARED: u64 = 1;
 /// `SEQ_NEEDS_INCREMENTAL_STATE`.

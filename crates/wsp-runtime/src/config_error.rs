@@ -40,6 +40,13 @@ pub enum ConfigError {
         /// Tasks of the run.
         tasks: u64,
     },
+    /// An order of starts of blocks of which is not known where in their unit they stand.
+    ReplayPlaces {
+        /// Tasks of the order.
+        recorded: u32,
+        /// Those of which it is known.
+        places: u64,
+    },
     /// An order of starts in which a task is of another kernel, or on a worker that does not run its kind.
     ReplayKernel {
         /// The task, by its place in the order of submission.
@@ -58,6 +65,7 @@ impl ConfigError {
         matches!(
             self,
             ConfigError::ReplayTasks { .. }
+                | ConfigError::ReplayPlaces { .. }
                 | ConfigError::ReplayKernel { .. }
                 | ConfigError::ReplayOrder { .. }
         )
@@ -83,6 +91,11 @@ impl fmt::Display for ConfigError {
             ConfigError::ReplayTasks { recorded, tasks } => write!(
                 f,
                 "the order of starts has {}, and this run {tasks}: it is one of another program, or of other arguments",
+                counted(recorded, "task")
+            ),
+            ConfigError::ReplayPlaces { recorded, places } => write!(
+                f,
+                "the order of starts has {}, and of {places} of them it says which block of which launch they are: it is none of a unit of task graphs",
                 counted(recorded, "task")
             ),
             ConfigError::ReplayKernel { task } => write!(

@@ -182,7 +182,7 @@ pub enum Stopped {
 }
 
 /// Why a task is not the one that an order of starts has in its place.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum NotReplayed {
     /// The order ends before it.
     End {

@@ -150,6 +150,19 @@ impl Turns {
         Some((self.replay.place(task, self.threads).0, task))
     }
 
+    /// What stands for the turn of a task as a priority.
+    pub(crate) fn priority(&self, task: u64) -> i32 {
+        self.replay.place(u32::try_from(task).unwrap_or(u32::MAX), self.threads).1
+    }
+
+    /// Whether the order has a task of this kernel in this place; see [`Replay::check`].
+    pub(crate) fn check(&self, task: u64, kernel: KernelId) -> Result<(), NotReplayed> {
+        match self.replay.check(u32::try_from(task).unwrap_or(u32::MAX), kernel) {
+            Err(Stopped::NotReplayed { why, .. }) => Err(why),
+            _ => Ok(()),
+        }
+    }
+
     fn turn(&self) -> i32 {
         !(self.next.load(Ordering::SeqCst) as i32)
     }

@@ -76,7 +76,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE.pftrace|.json")]
     pub(crate) trace: Option<PathBuf>,
 
-    /// Start the tasks in the order of a run before, each on its worker: as its trace says, or as a run in virtual time with this seed has it; on as many threads as that run had, or on one
+    /// Start the tasks in the order of a run before, each on its worker: as its trace says, or as a run in virtual time with this seed has it; on as many threads as that run had, or on one; with --aicpus of a trace alone, on any number
     #[arg(long, value_name = "FILE.pftrace|.json|seed=N", value_parser = replayed)]
     pub(crate) replay: Option<Replayed>,
 

@@ -111,5 +111,5 @@ fn about(work: &[Option<Work>], machine: Option<&Model>) -> About {
         let [operations, bytes] = model.peak().map(|peak| peak as u64);
         Machine { name: model.name.clone(), hz: model.clock as u64, operations, bytes }
     });
-    About { key: None, machine, work: work.iter().map(of).collect() }
+    About { key: None, workers: None, machine, work: work.iter().map(of).collect() }
 }

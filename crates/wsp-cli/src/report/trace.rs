@@ -12,6 +12,8 @@ use wsp_runtime::timeline::{About, Timeline};
 
 /// Rows, kernels, edges and tasks of a list that are shown.
 const MOST: usize = 8;
+/// Parts of the time that a line of the Gantt chart has.
+const PARTS: usize = 64;
 
 /// One trace.
 pub(crate) fn text(timeline: &Timeline, file: &str) -> String {
@@ -20,7 +22,7 @@ pub(crate) fn text(timeline: &Timeline, file: &str) -> String {
         .about
         .key
         .map_or_else(|| "key not known".to_owned(), |key| format!("key {}", About::shown(key)));
-    lines.add("program", &format!("{}, {key}", timeline.processes.join(", ")));
+    lines.add("program", &on_one_line(&format!("{}, {key}", timeline.processes.join(", "))));
     if let Some(machine) = &timeline.about.machine {
         lines.add("machine", &format!("{}, at {:.4} GHz", machine.name, machine.hz as f64 / 1e9));
     }
@@ -36,6 +38,7 @@ pub(crate) fn text(timeline: &Timeline, file: &str) -> String {
         format!("{row} {:.1} %, {}", share(of.busy), counted(of.tasks, "task"))
     };
     list(&mut lines, "load", "row", &mut rows.iter().map(load));
+    gantt(&mut lines, timeline, &rows);
     let other = |of: &facts::Load| {
         let row = timeline.rows.get(of.row).map_or("?", |row| row.name.as_str());
         format!("{row} {:.1} %", share(of.busy))
@@ -52,11 +55,40 @@ pub(crate) fn text(timeline: &Timeline, file: &str) -> String {
     text
 }
 
+/// Adds when rows ran tasks: a line for each, in which a letter is a part of the time, the darker the more of it was busy.
+fn gantt(lines: &mut Lines, timeline: &Timeline, loads: &[facts::Load]) {
+    let rows: Vec<usize> = loads.iter().map(|load| load.row).collect();
+    let busy = facts::busy_in_parts(timeline, &rows[..rows.len().min(MOST)], PARTS);
+    let part = (timeline.end() / PARTS as u64).max(1);
+    let shade = |busy: &u64| match busy * 4 / part {
+        _ if *busy == 0 => ' ',
+        0 => '.',
+        1 => ':',
+        2 => '+',
+        _ => '#',
+    };
+    let line = |at: usize| {
+        let name = timeline.rows.get(rows[at]).map_or("?", |row| row.name.as_str());
+        let shades: String = busy.get(at).map(|of| of.iter().map(shade).collect()).unwrap_or_default();
+        format!("|{shades}| {name}")
+    };
+    list(lines, "gantt", "row", &mut (0..rows.len()).map(line));
+}
+
+/// A text on one line: what would break it is escaped.
+fn on_one_line(text: &str) -> String {
+    let escaped = |c: char| match c.is_control() {
+        true => c.escape_default().collect(),
+        false => String::from(c),
+    };
+    text.chars().map(escaped).collect()
+}
+
 /// Adds the first lines of a list, and how many there are more.
 fn list(lines: &mut Lines, title: &str, what: &str, all: &mut dyn ExactSizeIterator<Item = String>) {
     let count = all.len();
     for (at, line) in all.take(MOST).enumerate() {
-        lines.add(if at == 0 { title } else { "" }, &line);
+        lines.add(if at == 0 { title } else { "" }, &on_one_line(&line));
     }
     if count > MOST {
         // A pair of kernels is none of more than one word that takes an ending.

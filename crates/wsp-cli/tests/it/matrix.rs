@@ -9,7 +9,7 @@ use pto_wsp::{Args, Array, Arrays, CompileOptions, DType, Growth, Outcome, RunOp
 use serde_json::Value;
 use std::path::Path;
 use std::sync::Arc;
-use wsp_backend::{GraphOptions, Simulated, StartOrder};
+use wsp_backend::{GraphOptions, Simulated};
 use wsp_ir::Elem;
 use wsp_kernel::{CodeCache, Engine, Mode};
 use wsp_plan::target::CPU_SIM;
@@ -351,14 +351,8 @@ const ROW: [Row; 17] = [
             Refused("WSP1403", |kind| scheduled(kind, "SPATIAL_MAP(3, 1)")),
         ],
     },
-    Row {
-        name: "a seed replays",
-        cells: [Runs(seed), Runs(seed), Runs(seed), Refused("WSP0882", with_seed)],
-    },
-    Row {
-        name: "a run is replayed",
-        cells: [Runs(replayed), Runs(replayed), Runs(replayed), Refused("WSP0882", with_order)],
-    },
+    Row { name: "a seed replays", cells: [Runs(seed), Runs(seed), Runs(seed), Runs(seed_of_unit)] },
+    Row { name: "a run is replayed", cells: [Runs(replayed); 4] },
 ];
 
 /// The Python row, whose programs are built there or loaded.
@@ -470,14 +464,6 @@ fn refused_option(kind: Kind, options: RunOptions) -> String {
 
 fn with_window(kind: Kind) -> String {
     refused_option(kind, RunOptions { window: Some(1), ..RunOptions::default() })
-}
-
-fn with_seed(kind: Kind) -> String {
-    refused_option(kind, RunOptions { seed: 3, ..RunOptions::default() })
-}
-
-fn with_order(kind: Kind) -> String {
-    refused_option(kind, RunOptions { replay: Some(StartOrder::Seed(3)), ..RunOptions::default() })
 }
 
 /// The slices of tasks that `--trace` writes.
@@ -919,7 +905,12 @@ fn replayed(kind: Kind) {
     let folder = kind.folder("");
     let tasks = |slices: &[Value]| -> Vec<(u64, u64, String)> {
         let of = |slice: &Value| {
-            let number = slice["args"]["task"].as_u64().unwrap();
+            // Blocks are numbered in the order in which they finish.
+            let args = &slice["args"];
+            let number = match args["node"].as_u64() {
+                Some(node) => 64 * node + args["block"].as_u64().unwrap(),
+                None => args["task"].as_u64().unwrap(),
+            };
             (number, slice["tid"].as_u64().unwrap(), slice["name"].to_string())
         };
         let mut by_start: Vec<&Value> = slices.iter().collect();
@@ -938,6 +929,16 @@ fn replayed(kind: Kind) {
         };
         assert!(again.len() == first.len() && again.iter().zip(&first).all(same), "{again:?} {first:?}");
     }
+}
+
+/// Which of the workers has which block is drawn from the seed.
+fn seed_of_unit(kind: Kind) {
+    let places = |seed: u64| {
+        let simulated = in_virtual_time(kind, &kind.text(""), RunOptions { seed, ..threads(4) });
+        simulated.tasks.iter().map(|task| (task.worker, task.start)).collect::<Vec<_>>()
+    };
+    assert_eq!(places(1), places(1));
+    assert!((2..64).any(|seed| places(seed) != places(1)), "no seed makes a difference");
 }
 
 /// Two tasks release two each; which of the two workers that ran them an idle one takes a task from is drawn from the seed.

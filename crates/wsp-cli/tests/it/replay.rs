@@ -1,6 +1,7 @@
 //! `wsp run --replay`: what runs again, and what is refused.
 
 use crate::command::{Folder, root, run};
+use wsp_core::BlockStart;
 use wsp_runtime::timeline::Timeline;
 
 fn example(name: &str) -> String {
@@ -72,6 +73,23 @@ fn a_traced_run_of_three_threads_runs_again_in_its_order_with_right_results() {
 }
 
 #[test]
+fn a_run_on_aicpus_runs_again_on_any_number_of_threads() {
+    let folder = Folder::with(&[("tasks.wsp", TASKS)]);
+    for file in [folder.at("tasks.wsp"), example("decode_attention.pto"), example("moe/moe.wsp")] {
+        let (a, b) = (folder.at("a.pftrace"), folder.at("b.pftrace"));
+        let (code, _, err) = run(&["run", &file, "--aicpus", "3", "--threads", "2", "--trace", &a]);
+        assert_eq!(code, 0, "{err}");
+        for threads in ["1", "2"] {
+            let again = ["run", &file, "--aicpus", "3", "--threads", threads, "--replay", &a, "--trace", &b];
+            let (code, out, err) = run(&again);
+            assert!(code == 0 && out.contains(" ok"), "{out}{err}");
+            let (first, again) = (read(&folder, "a.pftrace"), read(&folder, "b.pftrace"));
+            assert!(keeps(&again, &order(&first)), "{file}: {:?} {:?}", order(&first), order(&again));
+        }
+    }
+}
+
+#[test]
 fn a_seed_gives_one_order_and_another_seed_another() {
     let folder = Folder::with(&[("tasks.wsp", DRAWN)]);
     let of = |seed: &str| {
@@ -101,7 +119,8 @@ fn an_order_of_another_run_is_refused_and_says_what_to_do() {
     );
     fails(&["run", &tasks, "--set", "n=30", "--replay", &trace], &["WSP1612", "--trace"]);
     fails(&["run", &tasks, "--threads", "5", "--replay", &trace], &["2 workers", "run it with 2 or with 1"]);
-    fails(&["run", &tasks, "--aicpus", "2", "--replay", &trace], &["replay", "AICPUs"]);
+    fails(&["run", &tasks, "--aicpus", "2", "--replay", "seed=1"], &["replay", "AICPUs", "trace"]);
+    fails(&["run", &tasks, "--aicpus", "3", "--replay", &trace], &["WSP1612", "other AICPUs"]);
     fails(&["run", &tasks, "--replay", &trace, "--trace", &trace], &["would be overwritten"]);
     fails(&["run", &tasks, "--replay", "seed=-1"], &["seed"]);
     fails(&["run", &tasks, "--replay", "77"], &["--replay seed=77"]);
@@ -110,7 +129,7 @@ fn an_order_of_another_run_is_refused_and_says_what_to_do() {
     std::fs::write(folder.path("cut.pftrace"), &bytes[..bytes.len() / 2]).expect("it can be written");
     fails(&["run", &tasks, "--replay", &folder.at("cut.pftrace")], &["error[WSP17"]);
     fails(&["run", &tasks, "--replay", &tasks], &["error[WSP17"]);
-    fails(&["run", &example("power_iteration.tg"), "--replay", &trace], &["--replay"]);
+    fails(&["run", &example("power_iteration.tg"), "--replay", &trace], &["WSP1754", "another program"]);
 }
 
 const PAIR: &str = "
@@ -151,6 +170,102 @@ fn a_trace_of_aicpus_has_as_many_workers_as_its_machine_has_units() {
     assert_eq!(simulated.0, 0, "{}", simulated.2);
     let (code, out, err) = run(&["run", &file, "--replay", &trace]);
     assert!(code == 0 && out.contains("on 72 threads"), "{out}{err}");
+}
+
+/// Two kernels that nothing orders, of as many blocks as the file is told, in a graph that is launched twice.
+const UNIT: &str = "
+use \"blocks.pto\"
+arg blocks = 4
+extern X: f32[64, 8]
+extern Y: f32[64, 8]
+extern Z: f32[64, 8]
+TG_BEGIN(G)
+  TG_KERNEL(A, exp_entry, blocks, AIV, 0)
+  MC_BIND(A, 0, X)
+  MC_BIND(A, 1, Y)
+  TG_KERNEL(B, exp_entry, 4, AIC, 0)
+  MC_BIND(B, 0, X)
+  MC_BIND(B, 1, Z)
+TG_END(G)
+TG_LAUNCH(G, default)
+TG_LAUNCH(G, default)
+TG_SYNC(G)
+";
+
+const BLOCKS: &str = "
+PTO_SHAPE(x, rows, 8)
+PTO_SHAPE(y, rows, 8)
+PTO_KERNEL_IMPL(exp_entry, Tensor<float> x, Tensor<float> y) {
+    for (uint32_t r = get_block_idx() * 8; r < rows; r += get_block_num() * 8) {
+        VecTile<float, 8, 8> t;
+        TLOAD(t, x, {r});
+        TEXP(t, t);
+        TSTORE(y, t, {r});
+    }
+}
+";
+
+/// Blocks by their starts, each with its place in the unit and the number of its worker.
+fn blocks(folder: &Folder, name: &str) -> Vec<(BlockStart, u32)> {
+    let (started, blocks) = read(folder, name).starts();
+    assert_eq!(started.len(), blocks.len(), "each is a block");
+    let mut all: Vec<_> = started.iter().zip(blocks).collect();
+    all.sort_by_key(|(task, _)| task.started);
+    all.into_iter().map(|(task, block)| (block, task.worker)).collect()
+}
+
+#[test]
+fn a_task_graph_runs_again_block_by_block_and_so_does_what_a_seed_gives() {
+    let folder = Folder::with(&[("unit.tg", UNIT), ("blocks.pto", BLOCKS)]);
+    for file in [folder.at("unit.tg"), example("power_iteration.tg"), example("two_devices.tg")] {
+        let devices: &[&str] = if file.ends_with("two_devices.tg") { &["--devices", "2"] } else { &[] };
+        for (first, end) in [("--threads", "json"), ("--replay", "pftrace")] {
+            let value = if first == "--threads" { "3" } else { "seed=5" };
+            let (a, b) = (folder.at(&format!("a.{end}")), folder.at(&format!("b.{end}")));
+            let threads: &[&str] = if first == "--threads" { &[] } else { &["--threads", "3"] };
+            let record = [&["run", &file, first, value, "--trace", &a], threads, devices].concat();
+            let (code, _, err) = run(&record);
+            assert_eq!(code, 0, "{err}");
+            for threads in [&[][..], &["--threads", "1"]] {
+                let again = [&["run", &file, "--replay", &a, "--trace", &b], threads, devices].concat();
+                let (code, out, err) = run(&again);
+                assert!(code == 0 && out.contains(" ok"), "{out}{err}");
+                let [first, mut again] = ["a", "b"].map(|name| blocks(&folder, &format!("{name}.{end}")));
+                if !threads.is_empty() {
+                    again.iter_mut().zip(&first).for_each(|(block, first)| block.1 = first.1);
+                }
+                assert_eq!(again, first, "{file}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_order_of_another_run_of_a_task_graph_is_refused() {
+    let folder = Folder::with(&[("unit.tg", UNIT), ("blocks.pto", BLOCKS), ("tasks.wsp", TASKS)]);
+    let (unit, trace) = (folder.at("unit.tg"), folder.at("t.pftrace"));
+    let (code, _, err) = run(&["run", &unit, "--threads", "2", "--trace", &trace]);
+    assert_eq!(code, 0, "{err}");
+    for blocks in ["blocks=3", "blocks=8"] {
+        fails(
+            &["run", &unit, "--set", blocks, "--replay", &trace],
+            &["WSP1612", "order of starts", "--trace"],
+        );
+    }
+    fails(&["run", &unit, "--threads", "5", "--replay", &trace], &["2 workers", "run it with 2 or with 1"]);
+    fails(&["run", &example("two_devices.tg"), "--replay", &trace], &["WSP1754", "another program"]);
+    fails(
+        &["run", &unit, "--replay", &trace, "--checkpoints", &folder.at("kept"), "--resume"],
+        &["--replay"],
+    );
+    let bytes = std::fs::read(folder.path("t.pftrace")).expect("it was written");
+    for part in 1..8 {
+        std::fs::write(folder.path("cut.pftrace"), &bytes[..bytes.len() * part / 8])
+            .expect("it can be written");
+        fails(&["run", &unit, "--replay", &folder.at("cut.pftrace")], &["error[WSP17"]);
+    }
+    let tasks = folder.at("tasks.wsp");
+    fails(&["run", &tasks, "--replay", &trace], &["WSP1754"]);
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! `wsp report`: traces of every kind of file, two of them, and what it refuses.
 
 use crate::command::{Folder, printed, run};
+use wsp_core::{KernelId, TaskId};
+use wsp_report::{Edges, Form, write_trace};
+use wsp_runtime::timeline::{Row, TaskRecord, Timeline};
 
 /// A chain of tasks over two kernels, and a schedule in virtual time.
 const CHAIN: &str = "
@@ -173,4 +176,30 @@ fn names_of_a_trace_do_not_reach_the_terminal_as_commands() {
     std::fs::write(files.0.path("t.json"), text).expect("it can be written");
     let shown = printed(&["report", &trace, "--text"]);
     assert!(shown.contains("pu\u{fffd}]0;x\u{fffd}\u{fffd}sh") && !shown.contains('\u{1b}'), "{shown:?}");
+}
+
+#[test]
+fn text_has_a_gantt_chart_and_keeps_names_on_their_lines() {
+    let folder = Folder::with(&[]);
+    let mut timeline = Timeline::default();
+    timeline.processes = vec!["two\nlines".to_owned()];
+    timeline.kernels = vec!["k\n  load       worker 7".to_owned()];
+    timeline.rows =
+        (0..2).map(|number| Row { process: 0, number, name: format!("worker {number}") }).collect();
+    for (id, row, started, ended) in [(0, 0, 0, 320), (1, 1, 320, 640), (2, 1, 5, 7)] {
+        let mut task = TaskRecord::new(TaskId(id), KernelId(0), Some(row));
+        (task.started, task.ended) = (started, ended);
+        timeline.tasks.push(task);
+        timeline.before.push([]);
+    }
+    let mut bytes = Vec::new();
+    write_trace(&timeline, Form::Json, Edges::Last, &mut bytes).expect("a vector takes all");
+    std::fs::write(folder.path("t.json"), bytes).expect("it can be written");
+    let (code, text, err) = run(&["report", &folder.at("t.json"), "--text"]);
+    assert_eq!(code, 0, "{err}");
+    let (busy, idle) = ("#".repeat(32), " ".repeat(32));
+    assert!(text.contains(&format!("gantt      |{busy}{idle}| worker 0\n")), "{text}");
+    assert!(text.contains(&format!("           |.{}{busy}| worker 1\n", " ".repeat(31))), "{text}");
+    assert!(text.contains("two\\nlines") && text.contains("k\\n  load"), "{text}");
+    assert_eq!(text.lines().filter(|line| line.contains("load       ")).count(), 3, "{text}");
 }

@@ -125,16 +125,21 @@ fn refuse(what: &str, options: &[(&str, bool)]) -> Result<(), RunError> {
 /// Options with an order of starts that is one of a run: that of a seed is what the tasks do in virtual time.
 ///
 /// # Errors
-/// AICPUs, which hand out tasks as they come; what refuses virtual time.
+/// A seed for AICPUs, which draw nothing in virtual time; what refuses virtual time.
 fn ordered<'o>(
     program: &dyn Program,
     args: &Args,
     options: &'o RunOptions,
 ) -> Result<Cow<'o, RunOptions>, RunError> {
     let Some(order) = &options.replay else { return Ok(Cow::Borrowed(options)) };
-    let on_aicpus = [("replay", options.workload.aicpus != 0)];
-    refuse("a run on AICPUs, which hand out tasks as they come", &on_aicpus)?;
     let StartOrder::Seed(seed) = *order else { return Ok(Cow::Borrowed(options)) };
+    if options.workload.aicpus != 0 {
+        let message = "option `replay` takes no seed for a run on AICPUs: nothing is drawn for them";
+        let help = "record a run on AICPUs, and give its trace: `--trace FILE` and then `--replay FILE`";
+        let python = "give the path of a trace of a run on as many AICPUs: `replay=\"t.pftrace\"`";
+        let fault = Diagnostic::error(codes::BAD_OPTION, message).help(help).python(python);
+        return Err(RunError::Refused(fault.into()));
+    }
     let in_virtual_time = RunOptions {
         threads: options.threads,
         seed,

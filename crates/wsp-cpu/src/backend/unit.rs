@@ -4,11 +4,12 @@ use super::{CpuSimBackend, failed, refuse, refused, runs_kernels};
 use crate::codes::BAD_OPTION;
 use crate::machine;
 use crate::tg::{CheckedUnit, Session, SessionOptions, TgKernels, simulate};
+use crate::workload::settings;
 use std::sync::Arc;
 use std::time::Duration;
 use wsp_backend::{
     Args, BARRIER_NODE, Begin, Detail, Explanation, GraphKernel, GraphListing, GraphOptions, Outcome,
-    Prepared, Recording, Released, RunError, RunOptions, Simulated, Stats, UnitOptions,
+    Prepared, Recording, Released, RunError, RunOptions, Simulated, StartOrder, Starts, Stats, UnitOptions,
 };
 use wsp_core::ExecPool;
 use wsp_core::policy::Hints;
@@ -19,8 +20,8 @@ use wsp_memory::Claim;
 use wsp_ordered::{Arrange, OrderedSet};
 use wsp_plan::target::model::Model;
 use wsp_plan::{ProgramKind, UnitSource};
-use wsp_runtime::tg::{CoreCounts, RuntimeConfig, Tracing};
-use wsp_runtime::{clock, worker_threads};
+use wsp_runtime::tg::{CoreCounts, Replay, RuntimeConfig, Tracing};
+use wsp_runtime::{StartError, clock, worker_threads};
 use wsp_tg::{ElaborateOptions, UnitGraph, UnitNode, elaborate};
 
 /// A unit of task graphs with its kernels.
@@ -132,9 +133,11 @@ impl wsp_backend::Program for UnitProgram {
             ("recording", options.recording != Recording::Off),
             ("checkpoints", options.unit.checkpoints.is_some()),
             ("begin", options.unit.begin != Begin::Start),
+            ("replay", options.replay.is_some()),
         ];
         refuse("virtual time, which leaves nothing behind", &given)?;
         let mut begin = session_options(&self.unit, args, options)?;
+        begin.runtime.seed = (options.seed != 0).then_some(options.seed);
         if let Some(machine) = machine {
             machine::refuse_threads(options, Some(machine))?;
             let given = [("cores", options.unit.cores.is_some()), ("devices", options.unit.devices != 1)];
@@ -147,8 +150,14 @@ impl wsp_backend::Program for UnitProgram {
 
     fn prepare(&self, args: Args, options: RunOptions) -> Result<Box<dyn Prepared>, RunError> {
         options.check(ProgramKind::Unit)?;
+        let given = [("seed", options.seed != 0)];
+        refuse("a run of a unit on threads, whose order `replay` takes from a seed", &given)?;
+        let resumed = [("replay", options.replay.is_some() && options.unit.begin == Begin::Resume)];
+        refuse("a run that goes on from a checkpoint", &resumed)?;
         let (unit, kernels) = (self.unit.clone(), self.kernels.clone());
-        let begin = session_options(&unit, &args, &options)?;
+        let mut begin = session_options(&unit, &args, &options)?;
+        let order = order(&unit, &kernels, &args, &options)?;
+        keep_to(&mut begin, &options, order.as_ref());
         let checked = CheckedUnit::new(&unit.module, &kernels, &begin).map_err(refused)?;
         let session = checked.session(begin).map_err(refused)?;
         let notes = session.findings().to_vec();
@@ -158,6 +167,7 @@ impl wsp_backend::Program for UnitProgram {
             kernels,
             args,
             options,
+            order,
             notes,
             compiled,
             checked,
@@ -199,7 +209,7 @@ fn session_options(unit: &UnitSource, args: &Args, options: &RunOptions) -> Resu
         false => (*hints, *released),
     };
     let runtime = RuntimeConfig {
-        threads: threads(options),
+        threads: threads(options, None),
         devices: *devices,
         cores: CoreCounts {
             aic: cores.aic,
@@ -237,6 +247,8 @@ struct PreparedUnit {
     kernels: Arc<TgKernels>,
     args: Args,
     options: RunOptions,
+    /// The order of starts that its runs keep to.
+    order: Option<Arc<Replay>>,
     notes: Vec<Diagnostic>,
     compiled: Duration,
     /// What sessions of these arguments have in common.
@@ -251,6 +263,7 @@ impl PreparedUnit {
     /// A session with the arguments, for one run.
     fn session(&mut self, claim: Option<&Arc<Claim>>) -> Result<Session, RunError> {
         let mut options = session_options(&self.unit, &self.args, &self.options)?;
+        keep_to(&mut options, &self.options, self.order.as_ref());
         if claim.is_some() {
             options.claim = claim.cloned();
         }
@@ -282,7 +295,7 @@ impl Prepared for PreparedUnit {
         let mut stats = Stats::default();
         stats.tasks = report.stats.kernels;
         stats.streams = streams(&self.unit.module);
-        stats.executors = threads(&self.options);
+        stats.executors = threads(&self.options, self.order.as_ref());
         (stats.compile, stats.run) = (self.compiled, run);
         let unwritten = session.unwritten();
         let outputs = session.outputs().map_err(|fault| failed(vec![*fault]))?;
@@ -302,7 +315,9 @@ impl Prepared for PreparedUnit {
     fn rebind(&mut self, args: Args) -> Result<(), RunError> {
         let mut all = self.args.clone();
         all.replace(args);
-        let begin = session_options(&self.unit, &all, &self.options)?;
+        let mut begin = session_options(&self.unit, &all, &self.options)?;
+        let order = order(&self.unit, &self.kernels, &all, &self.options)?;
+        keep_to(&mut begin, &self.options, order.as_ref());
         let checked = CheckedUnit::new(&self.unit.module, &self.kernels, &begin).map_err(refused)?;
         // The session that was made claims arrays which the next one may take again.
         let had = self.session.take().is_some();
@@ -310,6 +325,7 @@ impl Prepared for PreparedUnit {
             Ok(session) => {
                 self.notes = session.findings().to_vec();
                 (self.args, self.checked, self.session) = (all, checked, Some(session));
+                self.order = order;
                 Ok(())
             }
             Err(fault) => {
@@ -323,8 +339,46 @@ impl Prepared for PreparedUnit {
 }
 
 /// Threads of a run.
-fn threads(options: &RunOptions) -> u32 {
-    if options.sequential { 1 } else { worker_threads(options.threads) }
+fn threads(options: &RunOptions, order: Option<&Arc<Replay>>) -> u32 {
+    match order {
+        _ if options.sequential => 1,
+        Some(order) if options.threads == 0 => order.workers(),
+        _ => worker_threads(options.threads),
+    }
+}
+
+/// The order of starts that runs with these arguments keep to: that of a seed is what the unit does in virtual time.
+///
+/// # Errors
+/// An order that is none of a unit; what refuses or fails virtual time.
+fn order(
+    unit: &UnitSource,
+    kernels: &Arc<TgKernels>,
+    args: &Args,
+    options: &RunOptions,
+) -> Result<Option<Arc<Replay>>, RunError> {
+    let of = |starts: &Starts| {
+        let Starts { workers, kernels, tasks, blocks } = starts;
+        let order = Replay::new(*workers, kernels, tasks, blocks);
+        order.map_err(|fault| RunError::Refused(settings::not_started(&StartError::Config(fault)).into()))
+    };
+    let seed = match &options.replay {
+        None => return Ok(None),
+        Some(StartOrder::Of(starts)) => return Ok(Some(Arc::new(of(starts)?))),
+        Some(StartOrder::Seed(seed)) => *seed,
+    };
+    let mut begin = session_options(unit, args, options)?;
+    (begin.runtime.seed, begin.checkpoints) = ((seed != 0).then_some(seed), None);
+    let workers = begin.runtime.threads;
+    let starts = simulate(&unit.module, kernels, begin).map_err(failed)?.starts();
+    // Blocks of gangs have further workers.
+    Ok(Some(Arc::new(of(&Starts { workers, ..starts })?)))
+}
+
+/// Has a session keep to an order of starts, on as many threads as that has workers where no number is asked for.
+fn keep_to(session: &mut SessionOptions, options: &RunOptions, order: Option<&Arc<Replay>>) {
+    session.runtime.threads = threads(options, order);
+    session.runtime.replay = order.cloned();
 }
 
 /// Streams that launches of a unit name, and the default one.

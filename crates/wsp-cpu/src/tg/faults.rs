@@ -3,11 +3,12 @@
 use super::code::{GraphCode, Spans};
 use super::codes;
 use super::fault::{TgFault, cancelled};
+use crate::workload::settings;
 use std::sync::Arc;
 use wsp_backend::PayloadSlot;
 use wsp_core::words::counted;
 use wsp_diag::Diagnostic;
-use wsp_runtime::tg::{Cause, LaunchFailure, LaunchFault, Refused, SyncError};
+use wsp_runtime::tg::{Cause, LaunchFailure, LaunchFault, Refused, SyncError, Unreplayed};
 
 /// A launch that did not complete; what a function handed over goes into the slot.
 pub(crate) fn failed(
@@ -36,6 +37,7 @@ pub(crate) fn failed(
             let message = "the unit takes more cycles than 64 bits count";
             (Diagnostic::error(codes::REFUSED_LAUNCH, message), None)
         }
+        Cause::Source(LaunchFault::NotReplayed(fault)) => (not_replayed(fault), None),
         Cause::Cancelled | Cause::Source(LaunchFault::After(_)) => (*cancelled(), None),
         Cause::Stuck(report) => {
             (Diagnostic::error(codes::STUCK, "nothing can run any more").note(report.to_string()), None)
@@ -52,6 +54,11 @@ pub(crate) fn failed(
         launch = format!("{launch}, iteration {}", first.iteration);
     }
     Box::new(fault.note(launch))
+}
+
+/// A run that is another one than that whose order of starts it was to keep to.
+pub(crate) fn not_replayed(fault: &Unreplayed) -> Diagnostic {
+    settings::not_replayed(format!("the order of starts is one of another run: {fault}"))
 }
 
 /// A call that the runtime refuses.

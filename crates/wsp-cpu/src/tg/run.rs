@@ -61,10 +61,16 @@ impl Session {
         let rest = self.wait(|_| true);
         let compared = self.shared.waited_for_all();
         self.shared.view().leading = false;
-        match result.and(rest).and(compared) {
+        match result.and(rest).and(compared).and_then(|()| self.replayed()) {
             Ok(()) => self.report().map_err(|fault| vec![*fault]),
             Err(fault) => Err(self.with_notes(*fault)),
         }
+    }
+
+    /// Refuses an order of starts of which something is left.
+    fn replayed(&self) -> Result<(), Box<Diagnostic>> {
+        let left = self.runtime.left_to_replay().map_err(|reason| faults::refused(&reason))?;
+        left.map_or(Ok(()), |left| Err(Box::new(faults::not_replayed(&left))))
     }
 
     /// A fault, and what is worth knowing of checkpoints once the run has failed.

@@ -92,6 +92,7 @@ fn simulated(trace: &Trace, rows: &Rows, notes: Vec<Diagnostic>) -> Simulated {
     let mut busy = vec![0; rows.count()];
     let timeline = Timeline::of_launches(trace);
     let record = |block: u32| timeline.task(TaskId(block)).copied();
+    let (_, places) = timeline.starts();
     for (at, block) in order.iter().map(|&at| (at, &trace.blocks[at as usize])) {
         let &BlockTrace { run, started, finished, .. } = block;
         let of = &trace.runs[run as usize];
@@ -114,6 +115,7 @@ fn simulated(trace: &Trace, rows: &Rows, notes: Vec<Diagnostic>) -> Simulated {
     let mut simulated = Simulated::default();
     simulated.makespan = tasks.iter().map(|task| task.end).max().unwrap_or(0);
     simulated.max_in_flight = most_at_once(&tasks);
+    simulated.blocks = order.iter().filter_map(|&block| places.get(block as usize)).copied().collect();
     (simulated.listing, simulated.tasks, simulated.busy, simulated.notes) = (listing, tasks, busy, notes);
     simulated
 }

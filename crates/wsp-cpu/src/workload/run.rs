@@ -96,10 +96,10 @@ impl Launch {
             Listing { module, schedule, bindings: &bindings, slots, cancel }
                 .check_order(&mut Stated::default())?;
         }
-        let mut way = Way::new(module, schedule, &bindings, options)?;
+        let names: Vec<&str> = module.kernels.iter().map(|kernel| &*kernel.name).collect();
+        let mut way = Way::new(module, schedule, &bindings, options, &names)?;
         if let Way::Workers(settings) = &mut way {
-            let names = module.kernels.iter().map(|kernel| &*kernel.name);
-            settings.config = settings.config.of_kernels(names).into_owned();
+            settings.config = settings.config.of_kernels(names.into_iter()).into_owned();
             settings.tiles.clone_from(&tiles);
         }
         let tensors = Given { kernels, bindings: &bindings, inputs }.tensors()?;
@@ -286,9 +286,12 @@ impl Way {
         schedule: &LoweredSchedule,
         bindings: &Bindings,
         options: &WorkloadOptions,
+        kernels: &[&str],
     ) -> Result<Way, Vec<Diagnostic>> {
         if options.aicpus != 0 && !options.sequential {
-            return Ok(Way::Aicpus(Box::new(ReadyAicpus::new(module, schedule, bindings, options)?)));
+            return Ok(Way::Aicpus(Box::new(ReadyAicpus::new(
+                module, schedule, bindings, options, kernels,
+            )?)));
         }
         let settings = settings::run_settings(schedule, options).map_err(|fault| vec![fault])?;
         Ok(if options.sequential { Way::OneByOne(settings) } else { Way::Workers(settings) })
@@ -388,7 +391,8 @@ impl LibraryLaunch {
             let mut touch = tasks.touch(program.lowered(), &prepared);
             Listing { module, schedule, bindings: &bindings, slots, cancel }.check_order(&mut touch)?;
         }
-        let way = Way::new(module, schedule, &bindings, options)?;
+        let names: Vec<&str> = prepared.kernels.all().iter().map(|kernel| &*kernel.name).collect();
+        let way = Way::new(module, schedule, &bindings, options, &names)?;
         Ok(LibraryLaunch { prepared, bindings, way, notes, has_run: false })
     }
 

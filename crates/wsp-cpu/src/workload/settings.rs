@@ -93,13 +93,20 @@ impl<'o> Asked<'o> {
     }
 }
 
+/// The order of starts that is asked for.
+///
+/// # Errors
+/// More workers or tasks than a run can have.
+pub(crate) fn replay(asked: &Asked<'_>) -> Result<Option<Arc<Replay>>, Diagnostic> {
+    let order = asked.replay.map(|of| Replay::new(of.workers, &of.kernels, &of.tasks).map(Arc::new));
+    order.transpose().map_err(|fault| bad_option(&fault.to_string()))
+}
+
 /// The configuration of a run on threads, of a workload or of spaces.
 ///
 /// # Errors
 /// Another number of threads than the pools have.
 pub(crate) fn config(policy: &SchedulePolicy, asked: &Asked<'_>) -> Result<RunConfig, Diagnostic> {
-    let replay =
-        asked.replay.map(|of| Replay::new(of.workers, &of.kernels, &of.tasks).map(Arc::new)).transpose();
     // One thread is of no kind, and keeps to an order of workers of two.
     let alone = asked.replay.is_some() && asked.threads == 1;
     let pools = if alone { PoolSizes::Shared } else { policy.pools };
@@ -118,7 +125,7 @@ pub(crate) fn config(policy: &SchedulePolicy, asked: &Asked<'_>) -> Result<RunCo
         trace: asked.trace,
         cores_per_group: policy.core_groups.unwrap_or(limits::CORES_PER_GROUP),
         seed: asked.seed,
-        replay: replay.map_err(|fault| bad_option(&fault.to_string()))?,
+        replay: replay(asked)?,
         cancel: asked.cancel.cloned(),
     })
 }
@@ -245,6 +252,13 @@ pub(crate) fn not_replayed(message: String) -> Diagnostic {
     Diagnostic::error(NOT_REPLAYED, message)
         .help(SAME_TASKS)
         .python("record one with the same program, arguments and schedule: `program.trace(\"t.pftrace\")` after a profiled run")
+}
+
+/// The task that an order of starts of AICPUs has next cannot start.
+pub(crate) fn next_not_started(task: u32) -> Diagnostic {
+    not_replayed(format!(
+        "in the order of starts task {task} is next, and cannot start then: it is one of other AICPUs, of another program, or of other arguments"
+    ))
 }
 
 /// The run was cancelled.

@@ -2,6 +2,7 @@
 
 use crate::arrays::{PyArray, type_name};
 use crate::inputs::{param_value, reading};
+use crate::options::start_order_of;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::collections::BTreeMap;
@@ -72,11 +73,15 @@ pub(super) struct Given<'py> {
     /// Whether to record what is stored.
     #[pyo3(item)]
     record: bool,
+    /// A seed or a recorded order of starts, if the run keeps to one.
+    #[pyo3(item)]
+    replay: Option<Bound<'py, PyAny>>,
 }
 
 impl Given<'_> {
     /// Arguments and options of a run. Arrays whose elements lie next to each other are used where they lie, others are claimed and then copied.
-    pub(super) fn options(&self) -> Result<(Args, RunOptions), Vec<Diagnostic>> {
+    /// A trace is one of a unit with this key.
+    pub(super) fn options(&self, key: u64) -> Result<(Args, RunOptions), Vec<Diagnostic>> {
         let (mut copies, mut views) = (Vec::new(), BTreeMap::new());
         let mut faults = Vec::new();
         for (name, array) in self.inputs.iter() {
@@ -109,6 +114,9 @@ impl Given<'_> {
         taken(integer("`threads`", &self.threads, 0, MAX_THREADS).map(|n| options.threads = n));
         if !self.memory.is_none() {
             taken(integer("`memory`", &self.memory, 0, u64::MAX).map(|n| options.unit.memory = Some(n)));
+        }
+        if let Some(replay) = &self.replay {
+            taken(start_order_of(replay, key).map(|order| options.replay = Some(order)));
         }
         if self.record {
             options.recording = Recording::On;

@@ -15,7 +15,10 @@ pub(super) struct Header {
     pub(super) tasks: u64,
     pub(super) launches: u64,
     pub(super) edges: Edges,
+    /// Whether the end of the file is marked.
+    pub(super) is_end_marked: bool,
     pub(super) key: Option<u64>,
+    pub(super) workers: Option<u32>,
     pub(super) machine: Option<Machine>,
     /// Work by the name of a kernel.
     pub(super) work: FxHashMap<String, Work>,
@@ -39,8 +42,13 @@ impl Header {
                 "last" => self.edges = Edges::Last,
                 _ => return false,
             },
+            "end" if value == "marked" => self.is_end_marked = true,
             "program" => match u64::from_str_radix(value, 16) {
                 Ok(key) => self.key = Some(key),
+                Err(_) => return false,
+            },
+            "workers" => match value.parse() {
+                Ok(workers) => self.workers = Some(workers),
                 Err(_) => return false,
             },
             "machine" => match machine(value) {

@@ -65,6 +65,9 @@ fn told(name: &str, fault: Fault) -> Diagnostic {
                 .help("trace a smaller run");
         }
         Fault::Cut(found, 0) => ends().note(format!("the file ends behind {}", counted(found, "task"))),
+        Fault::Cut(found, of) if found == of => {
+            ends().note(format!("what is behind its {} is not there", counted(of, "task")))
+        }
         Fault::Cut(found, of) => ends().note(format!("it has {found} of its {}", counted(of, "task"))),
         Fault::Version(version) => {
             let what = format!("a trace of version {version}, and this program reads version {VERSION}");

@@ -3,7 +3,9 @@
 use super::tasks::{NAMES, Place, Said, Tasks};
 use super::wire::{Fields, Wire};
 use super::{Fault, Found};
-use crate::fields::{PACKET, STATE_CLEARED, annotation, defaults, event, interned, packet, track};
+use crate::fields::{
+    FIRST_SEQUENCE, PACKET, STATE_CLEARED, annotation, defaults, event, interned, packet, track,
+};
 use flate2::read::ZlibDecoder;
 use std::io::Read as _;
 use wsp_runtime::timeline::{Detail, STREAM_ROWS, Timeline};
@@ -46,6 +48,8 @@ struct Reader {
     now: u64,
     open: Option<Open>,
     said: Said,
+    /// Whether the packet has come that marks the end.
+    is_ended: bool,
     /// About where in the file.
     at: usize,
 }
@@ -88,7 +92,7 @@ pub(super) fn read(bytes: &[u8]) -> Found<Timeline> {
             }
         }
     }
-    if reader.open.is_some() {
+    if reader.open.is_some() || reader.tasks.header.is_end_marked && !reader.is_ended {
         return Err(Fault::Cut(reader.tasks.count(), reader.tasks.header.tasks));
     }
     reader.tasks.finish()
@@ -135,6 +139,10 @@ impl Reader {
         }
         if let Some(bytes) = described {
             return self.describe(bytes);
+        }
+        if sequence == FIRST_SEQUENCE {
+            self.is_ended = true;
+            return Ok(());
         }
         if flags == STATE_CLEARED {
             if self.open.is_some() {

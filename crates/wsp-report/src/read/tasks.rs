@@ -223,6 +223,7 @@ impl Tasks {
         let work = |kernel: &String| header.work.get(kernel).copied();
         let about = About {
             key: header.key,
+            workers: header.workers,
             work: if header.work.is_empty() {
                 Vec::new()
             } else {

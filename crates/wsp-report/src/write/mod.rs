@@ -108,13 +108,16 @@ pub fn write_trace(timeline: &Timeline, form: Form, edges: Edges, out: &mut dyn 
     let written = Written(timeline);
     match form {
         Form::Json => written.write_to(&mut Json::begin(timeline.clock, labels, out)?, edges),
-        Form::Perfetto => written.write_to(&mut Perfetto::begin(timeline.clock, labels, out), edges),
+        Form::Perfetto => {
+            let labels = [labels, vec![("end", "marked".to_owned())]].concat();
+            written.write_to(&mut Perfetto::begin(timeline.clock, labels, out), edges)
+        }
     }
 }
 
 /// What a file says of itself: names with values.
 fn labels(timeline: &Timeline, edges: Edges) -> Vec<(&'static str, String)> {
-    let About { key, machine, work } = &timeline.about;
+    let About { key, workers, machine, work } = &timeline.about;
     let shown = timeline.tasks.iter().filter(|task| task.row().is_some()).count();
     let mut labels = vec![
         ("wsp_trace", VERSION.to_string()),
@@ -124,6 +127,7 @@ fn labels(timeline: &Timeline, edges: Edges) -> Vec<(&'static str, String)> {
         ("edges", if edges == Edges::All { "all" } else { "last" }.to_owned()),
     ];
     labels.extend(key.map(|key| ("program", About::shown(key))));
+    labels.extend(workers.map(|workers| ("workers", workers.to_string())));
     labels.extend(
         machine.iter().map(|of| ("machine", format!("{} {} {} {}", of.hz, of.operations, of.bytes, of.name))),
     );

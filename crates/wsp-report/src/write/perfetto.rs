@@ -8,7 +8,8 @@
 use super::wire::Message;
 use super::{Slice, Value, Writer};
 use crate::fields::{
-    NEEDS_STATE, PACKET, STATE_CLEARED, annotation, defaults, event, interned, packet, snapshot, track,
+    FIRST_SEQUENCE, NEEDS_STATE, PACKET, STATE_CLEARED, annotation, defaults, event, interned, packet,
+    snapshot, track,
 };
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
@@ -69,7 +70,7 @@ impl<'o> Perfetto<'o> {
             rows: Vec::new(),
             tracks: 0,
             row: None,
-            sequence: 1,
+            sequence: FIRST_SEQUENCE,
             texts: FxHashMap::default(),
             now: 0,
         }
@@ -291,7 +292,10 @@ impl Writer for Perfetto<'_> {
         Ok(())
     }
 
+    /// Marks the end by a packet of the first sequence that describes nothing.
     fn end(&mut self) -> io::Result<()> {
+        self.sequence = FIRST_SEQUENCE;
+        self.packet(&mut |_, _| {})?;
         self.flush()
     }
 }

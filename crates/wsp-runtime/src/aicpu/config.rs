@@ -1,6 +1,6 @@
 //! What a run on AICPUs may be told.
 
-use crate::{ConfigError, Gate, PoolSizes, Start, TracePolicy, WindowMode, worker_threads};
+use crate::{ConfigError, Gate, PoolSizes, Replay, Start, TracePolicy, WindowMode, worker_threads};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -77,6 +77,8 @@ pub struct AicpuConfig {
     pub counters: u32,
     /// The order of steps.
     pub interleaving: Interleaving,
+    /// The order of starts that the run keeps to, each task on its core. Cores that pools share are as many as its run had.
+    pub replay: Option<Arc<Replay>>,
     /// When it becomes true, tasks that have not started are dropped and the run ends.
     pub cancel: Option<Arc<AtomicBool>>,
 }
@@ -101,6 +103,7 @@ impl Default for AicpuConfig {
             after: AfterEdges::Kept,
             counters: 0,
             interleaving: Interleaving::InTurn,
+            replay: None,
             cancel: None,
         }
     }
@@ -155,6 +158,13 @@ impl AicpuConfig {
         vec![("policy", policy.to_owned()), ("queue", queue), ("window", window), ("map", map)]
     }
 
+    /// The same for a program with these kernels, by their numbers, which an order of starts is compared with.
+    #[must_use]
+    pub fn of_kernels<'n>(self, names: impl Iterator<Item = &'n str>) -> AicpuConfig {
+        let replay = self.replay.map(|replay| Arc::new(replay.among(names)));
+        AicpuConfig { replay, ..self }
+    }
+
     /// Checks every field, for a run of so many AICPUs; a run does so too.
     ///
     /// # Errors
@@ -187,6 +197,12 @@ impl AicpuConfig {
         if let PoolSizes::ByUnit { vector, cube } = self.pools {
             range("vector cores", vector, limits::MAX_THREADS)?;
             range("cube cores", cube, limits::MAX_THREADS)?;
+            if let Some(recorded) = self.replay.as_ref().map(|replay| replay.workers())
+                && recorded != vector + cube
+            {
+                let fault = ConfigError::ReplayThreads { recorded, threads: vector + cube };
+                return Err(AicpuConfigError::Range(fault));
+            }
         }
         Ok(())
     }

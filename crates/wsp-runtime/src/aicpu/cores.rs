@@ -84,6 +84,7 @@ impl Core {
     ) -> Result<(), Cause<R::Failure>> {
         if task.ordinal >= shared.limit() || shared.stopped().is_some() {
             shared.gates.note_start(task.stream);
+            shared.pass_turn(task.ordinal);
             return Ok(());
         }
         shared.note_start();
@@ -91,6 +92,7 @@ impl Core {
         let started = times.then(clock::now);
         // After the time is taken: the next of the stream starts no earlier.
         shared.gates.note_start(task.stream);
+        shared.pass_turn(task.ordinal);
         let id = TaskId(task.ordinal as u32);
         let outcome = catch_unwind(AssertUnwindSafe(|| runner.run(thread, id, task.kernel, task.payload())));
         if let Some(started) = started {

@@ -227,7 +227,10 @@ impl<G: Generator> Driven<G> {
     pub(super) fn room(&self, shared: &Shared) -> [u32; 2] {
         // A share per AICPU: one that is far ahead leaves room for those behind.
         let share = (shared.config.map_entries / u32::from(shared.aicpus())).max(1);
-        let in_map = if self.aicpu.accesses >= share {
+        // In an order of starts tasks fill the map in other moments than in the run whose order it is.
+        let in_map = if shared.config.replay.is_some() {
+            u32::MAX
+        } else if self.aicpu.accesses >= share {
             0
         } else {
             ((share - self.aicpu.accesses) / USUAL_REGIONS).max(1)
@@ -309,6 +312,9 @@ impl Emitter<'_> {
         }
         if !task.after.is_empty() && self.shared.config.after == AfterEdges::Absent {
             return Err(Refused::AfterNotKept);
+        }
+        if let Some(Err(why)) = self.shared.turns().map(|turns| turns.check(task.ordinal, task.kernel)) {
+            return Err(Refused::NotReplayed(why));
         }
         let counters = self.shared.counters.len();
         match task.needs.iter().find(|need| need.counter >= counters) {

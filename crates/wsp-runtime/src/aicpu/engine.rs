@@ -3,7 +3,7 @@
 //! Every step is bounded by the window, the rings or [`AicpuConfig::step_tasks`](super::AicpuConfig::step_tasks), and says
 //! whether it did something.
 
-use super::config::AfterEdges;
+use super::config::{AfterEdges, ReadyOrder};
 use super::counter_waits::CounterWaits;
 use super::queue::{LocalTaskQueue, Producer};
 use super::ready::{RankedSlot, UnitQueues};
@@ -15,6 +15,7 @@ use super::shared::{SENDERS, Shared};
 use super::stats::{AicpuTrace, WindowStall};
 use super::tensor_map::MapCache;
 use crate::TracePolicy;
+use crate::replay::Turns;
 use crate::sync::Ordering;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -92,7 +93,11 @@ impl Aicpu {
             id,
             queue: LocalTaskQueue::new(config.window),
             unresolved: VecDeque::new(),
-            ready: UnitQueues::new(config.ready, config.ready_queue),
+            // In an order of starts the turn of a task is its priority.
+            ready: UnitQueues::new(
+                if config.replay.is_some() { ReadyOrder::Priority } else { config.ready },
+                config.ready_queue,
+            ),
             gated: Vec::new(),
             gates_seen: 0,
             outbox: (0..shared.aicpus()).map(|_| VecDeque::new()).collect(),
@@ -286,7 +291,8 @@ impl Aicpu {
         if shared.config.trace == TracePolicy::Measured {
             task.ready_ns = shared.now();
         }
-        self.ready.push(slot, task.pool, task.priority);
+        let priority = shared.turns().map_or(task.priority, |turns| turns.priority(task.ordinal));
+        self.ready.push(slot, task.pool, priority);
     }
 
     /// Looks at what others complete: earlier steps of ordered scopes, and some of the counters that tasks wait for.
@@ -397,6 +403,9 @@ impl Aicpu {
             return false;
         }
         self.offer_gated(shared);
+        if let Some(turns) = shared.turns() {
+            return self.dispatch_in_turn(shared, turns);
+        }
         let mut did = false;
         for at in 0..self.cores.len() {
             if self.cores[at].task.is_some() {
@@ -410,13 +419,39 @@ impl Aicpu {
                     did = true;
                     break;
                 }
-                let was_refused = std::mem::replace(&mut self.queue.task_mut(slot).was_refused, true);
-                self.stats.deferred += u64::from(!was_refused);
-                did |= !was_refused;
-                self.gated.push(taken);
+                did |= self.defer(taken);
             }
         }
         did
+    }
+
+    /// Hands the task whose turn it is to its core, if it is ready here and the core idle.
+    fn dispatch_in_turn(&mut self, shared: &Shared, turns: &Turns) -> bool {
+        let Some((core, task)) = turns.next() else { return false };
+        let link = |of: &Attached| &shared.links[of.link];
+        let at = self.cores.iter().position(|of| of.task.is_none() && link(of).core == core);
+        let Some((at, taken)) = at.and_then(|at| Some((at, self.ready.pop(link(&self.cores[at]).unit)?)))
+        else {
+            return false;
+        };
+        let local = self.queue.task(taken.1);
+        if local.ordinal != u64::from(task) {
+            self.ready.put_back(taken, local.pool);
+            return false;
+        }
+        if !self.enters(shared, taken.1) {
+            return self.defer(taken);
+        }
+        self.assign(shared, at, taken.1);
+        true
+    }
+
+    /// Keeps a task that found a gate shut; whether for the first time.
+    fn defer(&mut self, taken: RankedSlot) -> bool {
+        let was_refused = std::mem::replace(&mut self.queue.task_mut(taken.1).was_refused, true);
+        self.stats.deferred += u64::from(!was_refused);
+        self.gated.push(taken);
+        !was_refused
     }
 
     fn enters(&self, shared: &Shared, slot: u16) -> bool {

@@ -28,6 +28,11 @@ pub enum SourceFault<G> {
         /// Why.
         refused: Refused,
     },
+    /// The order of starts is one of another run.
+    NotReplayed {
+        /// The task that it has next, and that did not start.
+        task: u32,
+    },
     /// A notice of completion was overwritten: two AICPUs disagree on what one told the other.
     NoticeLost {
         /// Who sent it.
@@ -51,6 +56,10 @@ impl<G: fmt::Display> fmt::Display for SourceFault<G> {
             SourceFault::Refused { aicpu, ordinal, refused } => {
                 write!(f, "task {ordinal} of AICPU {aicpu} was not taken: {refused}")
             }
+            SourceFault::NotReplayed { task } => write!(
+                f,
+                "in the order of starts task {task} is next, and cannot start then: it is one of other AICPUs, of another program, or of other arguments"
+            ),
             SourceFault::NoticeLost { from, to, expected, found } => write!(
                 f,
                 "a notice from AICPU {from} to AICPU {to} was overwritten: it has number {found}, but {expected} is next"

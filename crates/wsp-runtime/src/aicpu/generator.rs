@@ -1,5 +1,6 @@
 //! What an AICPU generates: tasks, and the boundaries of ordered scopes, in the order of their ordinals.
 
+use crate::NotReplayed;
 use std::fmt;
 use wsp_core::words::counted;
 use wsp_core::{AccessKind, ExecPool, KernelId, Region, SlotId, StreamId, limits};
@@ -169,6 +170,8 @@ pub enum Refused {
     NoOrderedScope,
     /// A slot that the launch does not have.
     NoSlot(SlotId),
+    /// The order of starts is one of other tasks.
+    NotReplayed(NotReplayed),
 }
 
 impl fmt::Display for Refused {
@@ -201,6 +204,10 @@ impl fmt::Display for Refused {
             }
             Refused::NoOrderedScope => f.write_str("no ordered scope has begun"),
             Refused::NoSlot(slot) => write!(f, "there is no slot {}", slot.0),
+            Refused::NotReplayed(NotReplayed::End { tasks }) => {
+                write!(f, "the order of starts has {tasks} tasks")
+            }
+            Refused::NotReplayed(_) => f.write_str("in the order of starts it is of another kernel"),
         }
     }
 }

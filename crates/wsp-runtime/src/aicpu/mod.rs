@@ -37,6 +37,13 @@
 //! 4. *It will run.* Every AICPU has cores of every unit; a core serves its AICPUs in turn. A task that finds a gate shut
 //!    waits for running tasks.
 //!
+//! # Orders of starts
+//!
+//! A run may keep to the order of starts of another one ([`AicpuConfig::replay`]): an AICPU hands out a ready task when it has the turn, to the core that had
+//! it, and the turn is passed on when the task starts. When a task has the turn, all that it waited for in the other run has started and ends: those before
+//! it, those that made room for the tasks that its and all other generators had to come past, those that held gates. A generator comes as far as it was
+//! then, and one task further, for which there is room.
+//!
 //! The argument does not hold for counts that are wrong. Then nothing can go on, which is noticed (`drive.rs`) and reported
 //! with who waits for what ([`Failure::Stuck`]).
 //!
@@ -84,6 +91,7 @@ use drive::{Crew, Run};
 use driven::Driven;
 use engine::Aicpu;
 use shared::{Shared, Stop};
+use wsp_core::limits;
 use wsp_core::ptow::AicpuStats;
 use wsp_ordered::Arrange;
 
@@ -169,7 +177,12 @@ impl Aicpus {
     /// A configuration that cannot be.
     pub fn new(config: &AicpuConfig, count: u32) -> Result<Aicpus, StartError> {
         config.validate(count).map_err(StartError::Aicpus)?;
-        let config = AicpuConfig { threads: worker_threads(config.threads), ..config.clone() };
+        let window = match &config.replay {
+            // A generator whose window is full is not asked how far it is: so it is asked one task further than in the run whose order it is.
+            Some(_) => (config.window + 1).min(limits::MAX_LOCAL_WINDOW),
+            None => config.window,
+        };
+        let config = AicpuConfig { threads: worker_threads(config.threads), window, ..config.clone() };
         let armed = Some(Armed::new(&config, count));
         Ok(Aicpus { config, count, armed })
     }
@@ -233,15 +246,16 @@ impl Aicpus {
                 stats.tasks - stats.cores.iter().map(|core| core.tasks).sum::<u64>(),
             ));
         }
-        match run.shared.stopped() {
-            None => Ok(stats),
-            Some(Stop::Stuck) => {
+        match (run.shared.stopped(), run.shared.left_to_replay()) {
+            (None | Some(Stop::Stuck), Some(task)) => Err(Failure::Source(SourceFault::NotReplayed { task })),
+            (None, None) => Ok(stats),
+            (Some(Stop::Stuck), None) => {
                 let mut aicpus: Vec<Driven<&mut G>> =
                     crews.into_iter().flat_map(|crew| crew.aicpus).collect();
                 aicpus.arrange_by_key(|driven| driven.aicpu.id);
                 Err(Failure::Stuck(stuck::report(&run.shared, &aicpus)))
             }
-            Some(_) => Err(Failure::Cancelled),
+            (Some(_), _) => Err(Failure::Cancelled),
         }
     }
 }

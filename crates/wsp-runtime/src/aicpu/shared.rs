@@ -9,6 +9,7 @@ use super::ring::NotifyRing;
 use super::scopes::ScopeTable;
 use super::tensor_map::GlobalTensorMap;
 use super::topology::{Link, Topology};
+use crate::replay::Turns;
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Fault, Ordering, has};
 use crate::{Start, clock};
 use crossbeam_utils::CachePadded;
@@ -64,6 +65,8 @@ pub(super) struct Shared {
     pub(super) counters: Counters,
     pub(super) gates: Gates,
     pub(super) topology: Topology,
+    /// Whose turn it is in an order of starts.
+    turns: Option<Turns>,
     pub(super) links: Box<[Link]>,
     /// Changes after every round of steps that did something.
     epoch: CachePadded<AtomicU64>,
@@ -84,7 +87,8 @@ pub(super) struct Shared {
 impl Shared {
     /// For a configuration that was checked.
     pub(super) fn new(config: &AicpuConfig, aicpus: u32) -> Shared {
-        Shared::with(config, aicpus, Topology::new(config.pools, config.threads.max(aicpus), aicpus))
+        let shared = config.replay.as_ref().map_or(config.threads.max(aicpus), |replay| replay.workers());
+        Shared::with(config, aicpus, Topology::new(config.pools, shared, aicpus))
     }
 
     /// The same, with these cores.
@@ -104,6 +108,7 @@ impl Shared {
             counters: Counters::new(config.counters),
             gates: Gates::new(&config.gates),
             links: topology.links(),
+            turns: config.replay.clone().map(|replay| Turns::new(replay, u32::MAX)),
             topology,
             epoch: CachePadded::new(AtomicU64::new(0)),
             stop: AtomicU32::new(GOES_ON),
@@ -201,6 +206,23 @@ impl Shared {
 
     pub(super) fn limit(&self) -> u64 {
         self.limit.load(Ordering::Acquire)
+    }
+
+    /// Whose turn it is to start. Once tasks are dropped the others start in any order: turns of what is dropped may never come.
+    pub(super) fn turns(&self) -> Option<&Turns> {
+        self.turns.as_ref().filter(|_| self.limit() == u64::MAX)
+    }
+
+    /// A task has started, or is dropped.
+    pub(super) fn pass_turn(&self, ordinal: u64) {
+        if let Some(turns) = &self.turns {
+            turns.pass(turns.priority(ordinal));
+        }
+    }
+
+    /// The task of the order of starts that should have started next, if one is left.
+    pub(super) fn left_to_replay(&self) -> Option<u32> {
+        self.turns()?.next().map(|(_, task)| task)
     }
 
     /// Ends the run at once; the first reason counts.

@@ -1,5 +1,6 @@
 //! How a runtime for task graphs is set up.
 
+use super::order::Replay;
 use crate::ConfigError;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -80,6 +81,10 @@ pub struct RuntimeConfig {
     pub time: Time,
     /// Whether launches are recorded.
     pub tracing: Tracing,
+    /// In virtual time: what draws which idle worker is next, and which of the ready kernels of one priority; without it the first.
+    pub seed: Option<u64>,
+    /// The order of starts that runs keep to, where time is measured.
+    pub replay: Option<Arc<Replay>>,
     /// Once true, nothing more is started, and every launch that is not complete ends as cancelled.
     pub cancel: Option<Arc<AtomicBool>>,
 }
@@ -94,6 +99,8 @@ impl Default for RuntimeConfig {
             signals: Signals::Caller,
             time: Time::Measured,
             tracing: Tracing::Off,
+            seed: None,
+            replay: None,
             cancel: None,
         }
     }
@@ -115,6 +122,11 @@ impl RuntimeConfig {
             _ => Err(ConfigError::Range { field, value, min, max }),
         };
         range("threads", self.threads, 0, limits::MAX_THREADS)?;
+        if let Some(recorded) = self.replay.as_ref().map(|replay| replay.workers())
+            && ![0, 1, recorded].contains(&self.threads)
+        {
+            return Err(ConfigError::ReplayThreads { recorded, threads: self.threads });
+        }
         range("devices", self.devices, 1, MAX_DEVICES)?;
         range("aic", self.cores.aic, 0, MAX_CORES)?;
         range("aiv", self.cores.aiv, 0, MAX_CORES)?;

@@ -1,6 +1,7 @@
 //! Why a call is refused, and why a launch did not complete.
 
 use super::id::{LaunchId, StreamId};
+use super::order::Unreplayed;
 use crate::Failure;
 use std::fmt;
 use std::sync::Arc;
@@ -70,6 +71,8 @@ pub enum LaunchFault<F> {
     },
     /// It ends at a cycle of virtual time that 64 bits cannot tell.
     TooLong,
+    /// The order of starts is one of another run.
+    NotReplayed(Unreplayed),
     /// A launch that it came after did not complete.
     After(Arc<LaunchFailure<F>>),
 }
@@ -127,6 +130,9 @@ impl<F: fmt::Display> fmt::Display for LaunchFailure<F> {
                 write!(f, " has a loop ({in_loop}) with the count {value}, which must lie in 0..={most}")
             }
             Cause::Source(LaunchFault::TooLong) => f.write_str(" ends beyond cycle 2^64 of virtual time"),
+            Cause::Source(LaunchFault::NotReplayed(fault)) => {
+                write!(f, " does not keep to the order of starts: {fault}")
+            }
             Cause::Cancelled => f.write_str(" was cancelled"),
             Cause::Source(LaunchFault::After(earlier)) => write!(f, " was not run: {earlier}"),
             Cause::Stuck(report) => write!(f, " cannot go on: {report}"),

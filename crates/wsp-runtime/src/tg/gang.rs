@@ -13,19 +13,27 @@ use crate::team::Team;
 use std::sync::{Arc, Barrier, Mutex, MutexGuard, PoisonError};
 use wsp_ordered::Arrange;
 
-/// Dispatches the kernels of a gang and runs all their blocks; what is to be given back. `fail` takes each failure.
+/// What is told of a gang while it runs.
+pub(crate) struct Told<'t, F> {
+    /// Of each failure, at once: the others may wait for what failed.
+    pub(crate) fail: &'t (dyn Fn(Cause<F>) + Sync),
+    /// That all blocks have begun.
+    pub(crate) begin: &'t (dyn Fn() + Sync),
+}
+
+/// Dispatches the kernels of a gang and runs all their blocks; what is to be given back.
 pub(crate) fn run<B: Bodies>(
     job: &Job<B>,
     members: Vec<Member>,
-    fail: &(dyn Fn(Cause<B::Failure>) + Sync),
+    told: &Told<'_, B::Failure>,
     pace: Pace,
 ) -> Vec<Back<B::Prepared>> {
     let prepared: Result<Vec<_>, _> =
         members.iter().map(|member| job.prepare(&member.portion.of, None)).collect();
     let ran = match prepared {
-        Ok(prepared) => run_blocks(job, &members, &prepared, fail, pace),
+        Ok(prepared) => run_blocks(job, &members, &prepared, told, pace),
         Err(cause) => {
-            fail(cause);
+            (told.fail)(cause);
             members.iter().map(|_| Vec::new()).collect()
         }
     };
@@ -45,7 +53,7 @@ fn run_blocks<B: Bodies>(
     job: &Job<B>,
     members: &[Member],
     prepared: &[Arc<B::Prepared>],
-    fail: &(dyn Fn(Cause<B::Failure>) + Sync),
+    told: &Told<'_, B::Failure>,
     pace: Pace,
 ) -> Vec<Vec<Ran>> {
     let ran: Mutex<Vec<Vec<Ran>>> = Mutex::new(members.iter().map(|_| Vec::new()).collect());
@@ -56,13 +64,15 @@ fn run_blocks<B: Bodies>(
         let member = &members[at];
         let (worker, cores) = (member.workers[block as usize], member.cores[block as usize]);
         let started = pace.start(None);
-        all_awake.wait();
+        if all_awake.wait().is_leader() {
+            (told.begin)();
+        }
         let outcome = job.run_block(&member.portion.of, &prepared[at], block, worker, cores);
         let cycles = || job.block_cycles(&member.portion.of, &prepared[at], block, worker, cores);
         let finished = pace.end(started, cycles);
         match outcome {
             Ok(()) => lock(&ran)[at].push(Ran { block, worker, cores, started, finished }),
-            Err(cause) => fail(cause),
+            Err(cause) => (told.fail)(cause),
         }
     };
     let blocks = members
@@ -71,7 +81,7 @@ fn run_blocks<B: Bodies>(
         .flat_map(|(at, member)| (0..member.workers.len() as u32).map(move |block| (at, block)));
     let run = Team::take(wanted, 0).and_then(|team| team.each(blocks.collect(), one, || ()));
     if let Err(error) = run {
-        fail(Cause::Start(error));
+        (told.fail)(Cause::Start(error));
     }
     let mut ran = ran.into_inner().unwrap_or_else(PoisonError::into_inner);
     ran.iter_mut().for_each(|ran| ran.arrange_by_key(|ran| ran.block));

@@ -36,6 +36,9 @@ impl<B: Bodies> State<B> {
                 .into_iter()
                 .for_each(|(id, failure)| self.fail(id, Cause::Source(LaunchFault::After(failure))));
         }
+        if let Some(fault) = self.unreplayed() {
+            return self.fail_all(|| Cause::Source(LaunchFault::NotReplayed(fault.clone())));
+        }
         let (stuck, report) = self.hang_report();
         for id in stuck {
             self.fail(id, Cause::Stuck(report.clone()));

@@ -194,7 +194,7 @@ pub(crate) struct Dispatch<P> {
     pub(crate) core_type: CoreType,
     /// Blocks; 1 for what is no kernel.
     pub(crate) blocks: u32,
-    /// The next block to start.
+    /// Blocks that were started: the first ones, but in an order of starts.
     pub(crate) next: u32,
     /// Blocks that are complete.
     pub(crate) done: u32,
@@ -213,6 +213,13 @@ pub(crate) struct Dispatch<P> {
 }
 
 impl<P> Dispatch<P> {
+    /// Notes that so many blocks start; whether others can start beside them. Blocks of a kernel wait until it is dispatched.
+    pub(crate) fn start(&mut self, blocks: u32) -> bool {
+        self.next += blocks;
+        self.running += 1;
+        self.next < self.blocks && matches!(self.progress, Progress::Open(_))
+    }
+
     /// Blocks to give to one worker at once: few where workers share them, more where there are very many.
     pub(crate) fn portion(&self, threads: u32) -> u32 {
         let left = self.blocks - self.next;

@@ -19,10 +19,13 @@ enum Picked<B: Bodies> {
 
 impl<B: Bodies> State<B> {
     /// Takes work that can be started now.
-    pub(crate) fn pick(&mut self) -> Option<Work<B>> {
+    pub(crate) fn pick(&mut self, worker: u32) -> Option<Work<B>> {
         self.pump_all();
         if let Some(chore) = self.chores.pop_front() {
             return self.take_chore(chore);
+        }
+        if self.turns.is_some() {
+            return self.pick_in_turn(worker);
         }
         let devices = self.devices.len();
         for i in 0..devices {
@@ -87,23 +90,24 @@ impl<B: Bodies> State<B> {
                 }
             };
             let Some(dispatch) = dispatches[number as usize].as_mut() else { return Offer::Blocked };
-            let Some(held) = take_cores(cores, dispatch) else { return Offer::Blocked };
             let (first, count) = (dispatch.next, dispatch.portion(threads));
-            dispatch.next += count;
-            dispatch.running += 1;
+            let Some(held) = take_cores(cores, dispatch, first) else { return Offer::Blocked };
             let granted = Picked::Portion(number, held, first, count);
-            // The blocks of a kernel wait until it is dispatched.
-            match dispatch.next < dispatch.blocks && matches!(dispatch.progress, Progress::Open(_)) {
+            match dispatch.start(count) {
                 true => Offer::TakenInPart(granted),
                 false => Offer::Taken(granted),
             }
         })?;
-        let (number, held, first, count) = match picked {
-            Picked::Work(work) => return Some(work),
-            Picked::Portion(number, held, first, count) => (number, held, first, count),
-        };
-        let is_first = first == 0;
+        match picked {
+            Picked::Work(work) => Some(work),
+            Picked::Portion(number, held, first, count) => self.portion(number, held, first, count),
+        }
+    }
+
+    /// The work of blocks that were taken, with their cores.
+    pub(super) fn portion(&mut self, number: u32, held: Cores, first: u32, count: u32) -> Option<Work<B>> {
         let dispatch = self.dispatch(number);
+        let is_first = dispatch.next == count;
         let start = match std::mem::replace(&mut dispatch.progress, Progress::Preparing) {
             Progress::Open(prepared) => {
                 dispatch.progress = Progress::Open(prepared.clone());
@@ -122,7 +126,7 @@ impl<B: Bodies> State<B> {
     }
 
     /// Starts a gang if all its blocks get cores at once.
-    fn pick_gang(&mut self, device: usize, at: usize) -> Option<Work<B>> {
+    pub(super) fn pick_gang(&mut self, device: usize, at: usize) -> Option<Work<B>> {
         let State { devices, dispatches, .. } = self;
         let Device { cores, gangs, .. } = &mut devices[device];
         let mut taken: Vec<(u32, Vec<Cores>)> = Vec::new();
@@ -198,19 +202,19 @@ fn take_singles<B: Bodies>(
     Some(Work::Singles(job, Singles { nodes: taken, cores: held, iterations, is_timed }))
 }
 
-/// Takes cores for the next block of a kernel; an item needs none.
-fn take_cores<P>(cores: &mut DeviceCores, dispatch: &Dispatch<P>) -> Option<Cores> {
+/// Takes cores for a block of a kernel; an item needs none.
+pub(super) fn take_cores<P>(cores: &mut DeviceCores, dispatch: &Dispatch<P>, block: u32) -> Option<Cores> {
     if dispatch.class == Class::Item {
         return Some(Cores::NONE);
     }
     if let Some(home) = dispatch.home.as_deref().filter(|home| !home.is_empty()) {
-        let held = home[dispatch.next as usize % home.len()];
+        let held = home[block as usize % home.len()];
         return cores.take_these(&held).then_some(held);
     }
     if dispatch.running >= dispatch.allowed.at_once {
         return None;
     }
-    cores.take(dispatch.core_type, &dispatch.allowed, dispatch.next)
+    cores.take(dispatch.core_type, &dispatch.allowed, block)
 }
 
 fn portion_of<P>(number: u32, dispatch: &Dispatch<P>, cores: Cores, first: u32, count: u32) -> Portion {

@@ -168,6 +168,7 @@ impl<B: Bodies> State<B> {
     /// Whether a worker may take a kernel together with others.
     fn is_single(&self, id: LaunchId, job: &Job<B>, kernel: u32) -> bool {
         self.config.tracing == Tracing::Off
+            && self.config.replay.is_none()
             && self.config.time == Time::Measured
             && singles::is_single(&job.graph.kernels()[kernel as usize])
             && self.launches.get(&id).is_some_and(|launch| launch.placement.is_uniform())
@@ -381,6 +382,10 @@ impl<B: Bodies> State<B> {
         let Some(launch) = self.launches.get(&id) else { return };
         let (device, priority) = (launch.device as usize, self.priority(&launch.graph));
         let mut held = Vec::new();
+        // In an order of starts its turns say what starts before the state is saved.
+        if self.turns.is_some() {
+            return;
+        }
         for (class, number) in self.devices[device].ready.remove(id) {
             if !matches!(class, Class::Single(_)) && self.dispatch(number).next > 0 {
                 // What has started finishes: nothing else could be told from a state between two nodes.

@@ -194,6 +194,37 @@ impl Ready {
         None
     }
 
+    /// Offers a worker to the nodes of a launch, those that are active first, until one takes it.
+    pub(crate) fn offer_of<T>(
+        &mut self,
+        launch: LaunchId,
+        mut offer: impl FnMut(u32) -> Offer<T>,
+    ) -> Option<T> {
+        for level in &mut self.levels {
+            let taken = level.lanes.iter_mut().filter(|lane| lane.launch == launch).find_map(|lane| {
+                take_of(&mut lane.active, &mut offer).or_else(|| take_of(&mut lane.waiting, &mut offer))
+            });
+            if taken.is_some() {
+                level.lanes.retain(|lane| !lane.is_empty());
+                level.turn = 0;
+                return taken;
+            }
+        }
+        None
+    }
+
+    /// Draws whose turn is next: `draw` gives a number below its own.
+    pub(crate) fn draw(&mut self, draw: &mut impl FnMut(usize) -> usize) {
+        for level in &mut self.levels {
+            level.turn = draw(level.lanes.len());
+            for lane in &mut level.lanes {
+                lane.fill();
+                let first = draw(lane.active.len());
+                lane.active.rotate_left(first);
+            }
+        }
+    }
+
     /// Takes the nodes of a launch out, in their order, with their classes.
     pub(crate) fn remove(&mut self, launch: LaunchId) -> Vec<(Class, u32)> {
         let mut removed = Vec::new();
@@ -208,6 +239,21 @@ impl Ready {
         }
         removed
     }
+}
+
+/// Takes what a queue offers first that is taken.
+fn take_of<T>(queue: &mut VecDeque<u32>, offer: &mut impl FnMut(u32) -> Offer<T>) -> Option<T> {
+    for at in 0..queue.len() {
+        match offer(queue[at]) {
+            Offer::Blocked => {}
+            Offer::TakenInPart(taken) => return Some(taken),
+            Offer::Taken(taken) => {
+                queue.remove(at);
+                return Some(taken);
+            }
+        }
+    }
+    None
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use super::failure::{Cause, Refused, SyncError};
 use super::graph::Graph;
 use super::id::{LaunchId, StreamId};
 use super::launch::{LaunchOptions, Stats};
+use super::order::Unreplayed;
 use super::shared::Shared;
 use super::state::{Outcome, State};
 use super::trace::Trace;
@@ -53,7 +54,11 @@ impl<B: Bodies> Runtime<B> {
     /// The configuration is refused, or the system gives fewer threads.
     pub fn new(config: RuntimeConfig) -> Result<Runtime<B>, StartError> {
         config.check().map_err(StartError::Config)?;
-        let config = RuntimeConfig { threads: worker_threads(config.threads), ..config };
+        let threads = match &config.replay {
+            Some(replay) if config.threads == 0 => replay.workers(),
+            _ => worker_threads(config.threads),
+        };
+        let config = RuntimeConfig { threads, ..config };
         let shared = Arc::new(Shared::new(config));
         let working = WaitGroup::new();
         if shared.config.time == Time::Virtual {
@@ -292,6 +297,14 @@ impl<B: Bodies> Runtime<B> {
         self.change(|state| state.fail_all(|| Cause::Cancelled))
     }
 
+    /// What of the order of starts has not run, once all launches are complete.
+    ///
+    /// # Errors
+    /// In the child of a fork.
+    pub fn left_to_replay(&self) -> Result<Option<Unreplayed>, Refused> {
+        Ok(self.lock()?.left_to_replay())
+    }
+
     /// What was recorded since this was last called. Launches that are not complete should be waited for first: what of
     /// them finishes later belongs to nodes that have been taken.
     ///
@@ -300,7 +313,8 @@ impl<B: Bodies> Runtime<B> {
     pub fn take_trace(&self) -> Result<Trace, Refused> {
         let mut state = self.lock()?;
         state.last_block = None;
-        Ok(mem::take(&mut state.trace))
+        let workers = state.config.threads;
+        Ok(Trace { workers, ..mem::take(&mut state.trace) })
     }
 
     /// Waits for launches, and returns the sum of their counts, or the failure of the first that failed.

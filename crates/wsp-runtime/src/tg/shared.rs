@@ -56,13 +56,19 @@ impl<B: Bodies> Shared<B> {
     pub(super) fn change<T>(&self, change: impl FnOnce(&mut State<B>) -> T) -> T {
         let mut state = self.lock();
         let result = change(&mut state);
+        state.may_go_on();
         self.wake(&mut state);
         result
     }
 
     /// Wakes the threads that should look again.
     fn wake(&self, state: &mut State<B>) {
-        if state.idle > state.woken && state.may_have_work() {
+        if state.turns.is_some() {
+            // Each worker has turns of its own.
+            if state.may_have_work() && !state.is_barred() {
+                self.work.notify_all();
+            }
+        } else if state.idle > state.woken && state.may_have_work() {
             state.woken += 1;
             self.work.notify_one();
         }
@@ -119,7 +125,11 @@ impl<B: Bodies> Shared<B> {
             if state.is_cancelled() && !state.launches.is_empty() {
                 state.fail_all(|| Cause::Cancelled);
             }
-            let Some(work) = state.pick() else {
+            let hands_out = state.turns.is_some() && !state.to_pump.is_empty();
+            let Some(work) = state.pick(worker) else {
+                if hands_out {
+                    self.wake(&mut state);
+                }
                 self.tell(&mut state);
                 if state.is_closed && state.launches.is_empty() {
                     self.work.notify_all();
@@ -143,6 +153,11 @@ impl<B: Bodies> Shared<B> {
             state.busy -= 1;
             // This worker looks next, and wakes another if there is more than it takes.
             state.finish(done);
+            if state.turns.is_some() {
+                state.may_go_on();
+                state.pump_all();
+                self.wake(&mut state);
+            }
         }
     }
 
@@ -165,6 +180,7 @@ impl<B: Bodies> Shared<B> {
             }
             Work::Item(job, portion) => {
                 let started = pace.start(None);
+                self.pass_turn();
                 let outcome = job.run_item(&portion.of);
                 let finished = pace.end(started, || job.item_cycles(&portion.of));
                 let mut blocks = Blocks::default();
@@ -191,9 +207,9 @@ impl<B: Bodies> Shared<B> {
                 Done::Portion(job, back(&portion, prepared, blocks), failure)
             }
             Work::Gang(job, members) => {
-                // At once, and not when all are back: the others may wait for the one that failed.
                 let fail = |cause| self.change(|state| state.fail(job.launch, cause));
-                let backs = gang::run(&job, members, &fail, pace);
+                let backs =
+                    gang::run(&job, members, &gang::Told { fail: &fail, begin: &|| self.pass_turn() }, pace);
                 Done::Gang(job, backs)
             }
             Work::Singles(job, singles) => {
@@ -203,9 +219,16 @@ impl<B: Bodies> Shared<B> {
         }
     }
 
+    /// What has its turn in an order of starts has started.
+    fn pass_turn(&self) {
+        if self.config.replay.is_some() {
+            self.change(State::pass_turn);
+        }
+    }
+
     /// Lets other workers run blocks of a kernel that has been dispatched.
     fn open(&self, portion: &Portion, prepared: &Arc<B::Prepared>) {
-        if portion.first + portion.count < portion.of.blocks {
+        if portion.count < portion.of.blocks {
             self.change(|state| state.opened(portion.dispatch, prepared));
         }
     }
@@ -224,6 +247,7 @@ impl<B: Bodies> Shared<B> {
                 return (blocks, Some(Cause::Cancelled));
             }
             let started = pace.start(blocks.ran.last().map(|ran| ran.finished));
+            self.pass_turn();
             if let Err(cause) = job.run_block(&portion.of, prepared, block, worker, portion.cores) {
                 return (blocks, Some(cause));
             }

@@ -24,6 +24,7 @@ use super::failure::{Cause, LaunchFailure, LaunchFault, Refused};
 use super::graph::Graph;
 use super::id::LaunchId;
 use super::launch::{Dispatch, Launch, Outside, Stage, Stats};
+use super::order::Turns;
 use super::ready::{Class, Ready};
 use super::streams::Streams;
 use super::trace::{LaunchTrace, Trace};
@@ -149,6 +150,10 @@ pub(crate) struct State<B: Bodies> {
     pub(crate) times: OrderedMap<LaunchId, (u64, u64)>,
     /// The cycle of virtual time.
     pub(crate) cycle: u64,
+    /// Whose turn it is in an order of starts, until something fails.
+    pub(crate) turns: Option<Turns>,
+    /// What is drawn next in virtual time, where something is drawn.
+    pub(crate) draws: Option<u64>,
     /// In virtual time the block that ended last, by its place in the trace.
     pub(crate) last_block: Option<u32>,
 }
@@ -164,6 +169,8 @@ impl<B: Bodies> State<B> {
         State {
             streams: Streams::new(config.devices),
             devices: (0..config.devices).map(device).collect(),
+            turns: config.replay.clone().map(Turns::new),
+            draws: config.seed,
             config,
             launches: OrderedMap::new(),
             outcomes: OrderedMap::new(),
@@ -212,7 +219,7 @@ impl<B: Bodies> State<B> {
 
     /// Whether nothing is running and nothing could be started: then only a call from outside can change anything.
     pub(crate) fn is_still(&self) -> bool {
-        self.busy == 0 && !self.may_have_work()
+        self.busy == 0 && (!self.may_have_work() || self.is_barred())
     }
 
     /// Whether the caller's flag is set.
@@ -284,7 +291,8 @@ impl<B: Bodies> State<B> {
         let Some(job) = &launch.job else { return };
         job.stop.launch.store(true, Ordering::Relaxed);
         let (graph, iteration) = (job.graph.name().to_owned(), job.iteration);
-        launch.failure = Some(Arc::new(LaunchFailure { launch: id, graph, iteration, cause }));
+        let failure = Arc::new(LaunchFailure { launch: id, graph, iteration, cause });
+        launch.failure = Some(failure.clone());
         launch.outside.clear();
         launch.requests.clear();
         let mut dropped = std::mem::take(&mut launch.held);
@@ -312,6 +320,10 @@ impl<B: Bodies> State<B> {
         self.notifications.forget(id);
         self.chores.retain(|chore| !matches!(*chore, Chore::Begin(of) | Chore::Save(of) if of == id));
         self.end_if_idle(id);
+        if self.turns.take().is_some() {
+            // Blocks of the others have started in an order that goes on in no other way.
+            self.fail_all(|| Cause::Source(LaunchFault::After(failure.clone())));
+        }
     }
 
     /// Whether a launch waits for an event that another thread may signal.

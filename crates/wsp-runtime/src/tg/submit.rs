@@ -35,6 +35,9 @@ impl<B: Bodies> State<B> {
         }
         let id = LaunchId(self.next_launch);
         self.next_launch += 1;
+        if let Some(turns) = &mut self.turns {
+            turns.submitted(device, id);
+        }
         let all = self.config.cancel.clone();
         let stop = StopFlag { launch: Arc::new(AtomicBool::new(false)), all };
         let iteration = options.iteration;

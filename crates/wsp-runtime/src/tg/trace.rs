@@ -70,6 +70,8 @@ pub struct BlockTrace {
 /// What was recorded since the last time that it was taken.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Trace {
+    /// Workers of the runtime, without those of gangs.
+    pub workers: u32,
     /// Launches in the order in which they ended.
     pub launches: Vec<LaunchTrace>,
     /// Nodes in the order in which they were ready.

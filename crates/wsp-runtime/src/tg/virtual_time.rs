@@ -3,7 +3,7 @@
 //! What is started, where, and in which order is what [`State::pick`] says, as for worker threads: with one worker blocks run in the order of a
 //! run on one thread, and bodies run when their blocks start. Statements of callers, dispatches, the beginning and the end of a launch and
 //! saved states take no time. Everything that ends in a cycle is complete before the next is started, in the order in which it was started; idle
-//! workers start work by their numbers.
+//! workers start work by their numbers, or as a seed has it.
 
 use super::bodies::Bodies;
 use super::failure::{Cause, LaunchFault};
@@ -11,6 +11,7 @@ use super::pace::Pace;
 use super::shared::Shared;
 use super::state::State;
 use super::work::{Done, Work};
+use crate::random;
 use std::slice::from_ref;
 use std::sync::{Mutex, PoisonError};
 use wsp_ordered::{OrderedMap, OrderedSet};
@@ -37,8 +38,8 @@ impl<B: Bodies> Shared<B> {
         // What bodies do is caught.
         let mut time = time.lock().unwrap_or_else(PoisonError::into_inner);
         let mut state = self.lock();
-        if let Some(&worker) = time.idle.first()
-            && let Some(work) = state.pick()
+        if let Some(worker) = state.next_idle(&time.idle)
+            && let Some(work) = state.pick(worker)
         {
             state.busy += 1;
             let start = state.cycle;
@@ -70,6 +71,16 @@ impl<B: Bodies> Shared<B> {
         if let Some(time) = &self.virtual_time {
             while self.advance(time) {}
         }
+    }
+}
+
+impl<B: Bodies> State<B> {
+    /// The idle worker that looks for work next: the first, or one that is drawn, together with whose turn it is among what is ready.
+    fn next_idle(&mut self, idle: &OrderedSet<u32>) -> Option<u32> {
+        let Some(draws) = &mut self.draws else { return idle.first().copied() };
+        let mut draw = |of: usize| random::next(draws) as usize % of.max(1);
+        self.devices.iter_mut().for_each(|device| device.ready.draw(&mut draw));
+        idle.iter().nth(draw(idle.len())).copied()
     }
 }
 

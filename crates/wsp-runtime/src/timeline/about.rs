@@ -7,6 +7,8 @@ use crate::clock::Clock;
 pub struct About {
     /// What tells programs with other tasks apart, none where it is not known. Schedules and what kernels compute are no part of it.
     pub key: Option<u64>,
+    /// Workers of the run, where rows do not show them all: those of task graphs.
+    pub workers: Option<u32>,
     /// The machine model, of runs in virtual time that had one.
     pub machine: Option<Machine>,
     /// What all tasks of each kernel did together, where it is known, by the place of the kernel.

@@ -27,6 +27,7 @@ impl Timeline {
         let began: FxHashMap<_, _> =
             trace.launches.iter().map(|launch| (launch.launch, (launch.submitted, launch.began))).collect();
         let busy = Busy::of(trace);
+        timeline.about.workers = Some(trace.workers);
         for (task, block) in (0..).map(TaskId).zip(&trace.blocks) {
             let Some(run) = trace.runs.get(block.run as usize) else { continue };
             let kernel = *kernels.entry(&run.name).or_insert_with(|| {

@@ -11,6 +11,7 @@ mod lists;
 mod path;
 mod record;
 mod simulated;
+mod starts;
 mod why;
 
 pub use about::{About, Machine, Work};

@@ -10,9 +10,10 @@ use wsp_core::tg::CoreType;
 use wsp_core::tg::image::LoopKind;
 use wsp_core::tg::machine::Scalars;
 use wsp_runtime::tg::{
-    BlockCx, CoreCounts, Graph, Hints, InlineExecutor, LaunchId, LaunchOptions, LocalBodies, RuntimeConfig,
-    Time, Trace, Tracing, validate,
+    BlockCx, BlockTrace, CoreCounts, Graph, Hints, InlineExecutor, LaunchId, LaunchOptions, LocalBodies,
+    Replay, RuntimeConfig, Time, Trace, Tracing, validate,
 };
+use wsp_runtime::timeline::Timeline;
 
 /// Numbers that follow from a seed.
 struct Random(u64);
@@ -214,7 +215,27 @@ fn together(seed: u64, kernels: u64, config: RuntimeConfig) -> (Vec<Sample>, Tra
     }
     go.send(()).unwrap();
     runtime.sync_all().unwrap();
+    assert_eq!(runtime.left_to_replay().unwrap(), None);
     (samples, runtime.take_trace().unwrap(), values.iter().map(|values| values.list()).collect())
+}
+
+/// The order of the starts that were recorded, as files of traces have it.
+fn order_of_starts(trace: &Trace) -> Replay {
+    let timeline = Timeline::of_launches(trace);
+    let (started, blocks) = timeline.starts();
+    assert_eq!(started.len(), trace.blocks.len());
+    Replay::new(trace.workers, &timeline.kernels, &started, &blocks).unwrap()
+}
+
+/// Blocks by their starts, with their workers where these are to be told; without gangs, whose blocks start together.
+fn starts(trace: &Trace, tells_workers: bool) -> Vec<(LaunchId, u32, u32, u32)> {
+    let mut blocks: Vec<_> = trace.blocks.iter().filter(|block| block.worker < trace.workers).collect();
+    blocks.sort_by_key(|block| block.started);
+    let of = |block: &BlockTrace| {
+        let run = &trace.runs[block.run as usize];
+        (run.launch, run.node, block.block, if tells_workers { block.worker } else { 0 })
+    };
+    blocks.into_iter().map(of).collect()
 }
 
 /// Blocks in the order in which they ran.
@@ -314,6 +335,34 @@ proptest! {
         let [whole, resumed] = resumed(seed, kernels, threads, tracing);
         prop_assert_eq!(&resumed, &whole);
         prop_assert_eq!(whole, one_by_one(seed, kernels, 1));
+    }
+}
+
+proptest! {
+    #![proptest_config(crate::cases::cases(100))]
+
+    /// what was recorded runs again in the order of its starts, on as many workers or on one, and so does what a seed gives in virtual time.
+    #[test]
+    fn launches_run_again_block_by_block(
+        seed in any::<u64>(),
+        kernels in 1u64..12,
+        threads in 2u32..5,
+        time in prop_oneof![Just(Time::Measured), Just(Time::Virtual)],
+    ) {
+        let cores = CoreCounts { aicpu: 8, ..CoreCounts::default() };
+        let config = |threads| RuntimeConfig {
+            cores, threads, tracing: Tracing::On, ..RuntimeConfig::default() };
+        let (samples, recorded, values) = together(seed, kernels, RuntimeConfig { time, seed: (time == Time::Virtual).then_some(seed), ..config(threads) });
+        let replay = Arc::new(order_of_starts(&recorded));
+        for threads in [threads, 1] {
+            let (_, again, same) = together(seed, kernels, RuntimeConfig { replay: Some(replay.clone()), ..config(threads) });
+            prop_assert_eq!(&same, &values);
+            samples.iter().for_each(|sample| assert_eq!(validate(&sample.graph, &again), []));
+            // With one thread the workers of gangs are others.
+            if seed % 32 != 0 || threads > 1 {
+                prop_assert_eq!(starts(&again, threads > 1), starts(&recorded, threads > 1));
+            }
+        }
     }
 }
 

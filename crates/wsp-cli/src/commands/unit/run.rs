@@ -7,6 +7,7 @@ use crate::commands::comparison::operands_on;
 use crate::commands::emptiness::Emptiness;
 use crate::commands::options::refuse;
 use crate::commands::outputs::{Outputs, check_allowed};
+use crate::commands::replay;
 use crate::commands::run::recording;
 use crate::commands::sequential::{against, compare_bits, compare_close};
 use crate::commands::verdict::Ended;
@@ -60,6 +61,7 @@ pub(in crate::commands) fn run(
     let recording = recording(args, wanted).map_err(|fault| vec![fault])?;
     let (mut ready, outputs) = prepare(session, args, kind)?;
     ready.options.recording = recording;
+    ready.options.replay = replay::order(session, args, key_of_unit(&ready.unit.module))?;
     let (unit, start) = (PlanSource::Unit(ready.unit.clone()), clock::now());
     let program = program(&unit, ready.machine.0, ready.machine.1, None)?;
     let prepared = program.prepare(ready.args.clone(), ready.options.clone())?;
@@ -102,7 +104,7 @@ pub(in crate::commands) fn run(
             differences: &differences,
             report: Box::new(|check, findings| UnitReport {
                 program: args.file.display().to_string(),
-                threads: options.threads.max(1),
+                threads: if options.replay.is_some() { ran.stats.executors } else { options.threads.max(1) },
                 devices: options.unit.devices,
                 sources: ready.sources.clone(),
                 scalars: scalars.clone(),
@@ -194,9 +196,11 @@ pub(super) fn prepare(
     }
     let target = args.target.unwrap_or(CPU_SIM);
     let is_package = target != CPU_SIM;
+    // A trace says how many threads there are.
+    let is_traced = args.replay.as_ref().is_some_and(|of| of.trace().is_some());
     let begin = if args.unit.resume && store.is_some() { Begin::Resume } else { Begin::Start };
     let options = RunOptions {
-        threads: args.threads.unwrap_or_else(|| if is_package { 0 } else { wsp_check::cores() }),
+        threads: args.threads.unwrap_or_else(|| if is_package || is_traced { 0 } else { wsp_check::cores() }),
         trace: args.trace.is_some(),
         unit: UnitOptions {
             devices: args.unit.devices.unwrap_or(1),
@@ -230,9 +234,13 @@ pub(super) fn refuse_options(args: &RunArgs) -> Result<(), Diagnostic> {
         ("--expand", args.expand.is_some()),
         ("--phases", args.phases),
         ("--cache", args.cache.is_some()),
-        ("--replay", args.replay.is_some()),
     ];
     refuse(&given, NOT_OF_UNITS)?;
+    if args.unit.resume && args.replay.is_some() {
+        let message = "`--replay` has no meaning for a run that goes on from a checkpoint";
+        return Err(Diagnostic::error(codes::OPTIONS_CONTRADICT, message)
+            .help("leave out one of `--replay` and `--resume`"));
+    }
     if args.unit.resume && args.unit.checkpoints.is_none() {
         return Err(Diagnostic::error(codes::OPTIONS_CONTRADICT, "`--resume` needs `--checkpoints`")
             .help("add the folder of the run that is to go on: `--checkpoints FOLDER`"));
@@ -319,7 +327,8 @@ fn compare(
         session.terminal.progress("running on `cpu_sim`");
         let own = PlanSource::from(UnitSource { target: CPU_SIM, ..UnitSource::clone(unit) });
         let program = program_of(&own, Mode::default(), Engine::default(), None)?;
-        let options = RunOptions { sequential: true, recording: Recording::Off, ..options.clone() };
+        let options =
+            RunOptions { sequential: true, replay: None, recording: Recording::Off, ..options.clone() };
         let expected = program.execute(args.clone(), options)?.outputs;
         return Ok(Check::Close(compare_close(
             &ran.outputs,
@@ -334,6 +343,7 @@ fn compare(
     let alone = RunOptions {
         sequential: true,
         trace: false,
+        replay: None,
         recording: Recording::Off,
         unit: UnitOptions {
             checkpoints: kept.map(|_| Arc::new(MemoryStore::new()) as Arc<_>),

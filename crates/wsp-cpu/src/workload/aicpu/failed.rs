@@ -2,7 +2,7 @@
 
 use super::super::codes;
 use super::super::library::no_slot;
-use super::super::settings::{cancelled, not_started, overflow, stuck};
+use super::super::settings::{cancelled, next_not_started, not_replayed, not_started, overflow, stuck};
 use super::Generated;
 use super::generation::GenerationFault;
 use wsp_backend::WindowOverflow;
@@ -62,6 +62,10 @@ impl Generated<'_> {
                 overflow(message, WindowOverflow { capacity: full, active: full, task: ordinal })
             }
             SourceFault::Refused { refused: Refused::NoSlot(slot), .. } => no_slot(self.module, slot),
+            SourceFault::Refused { ordinal, refused: refused @ Refused::NotReplayed(_), .. } => {
+                not_replayed(format!("task {ordinal}: {refused}"))
+            }
+            SourceFault::NotReplayed { task } => next_not_started(task),
             SourceFault::Refused { aicpu, ordinal, refused } => {
                 let message = format!("task {ordinal} of AICPU {aicpu} was not taken: {refused}");
                 Trap::internal(message, Span::default()).into()

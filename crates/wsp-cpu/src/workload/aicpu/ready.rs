@@ -38,7 +38,7 @@ pub(super) struct AicpuProgram {
 }
 
 impl ReadyAicpus {
-    /// Makes the AICPUs of `options`, with their threads.
+    /// Makes the AICPUs of `options`, with their threads; tasks have the numbers of these kernels.
     ///
     /// # Errors
     /// Options that are out of range or contradict the schedule; no program can be made of the workload; too few threads.
@@ -47,6 +47,7 @@ impl ReadyAicpus {
         schedule: &LoweredSchedule,
         bindings: &Bindings,
         options: &WorkloadOptions,
+        kernels: &[&str],
     ) -> Result<ReadyAicpus, Vec<Diagnostic>> {
         let config = settings(schedule, options)?;
         let (source, counters) = match options.expand {
@@ -58,7 +59,7 @@ impl ReadyAicpus {
             // Those of packages are refused before.
             Expand::Host | Expand::Loops | Expand::Table => (Source::List, 0),
         };
-        let config = AicpuConfig { counters, ..config };
+        let config = AicpuConfig { counters, ..config.of_kernels(kernels.iter().copied()) };
         let aicpus =
             Aicpus::new(&config, options.aicpus.into()).map_err(|fault| vec![not_started(&fault)])?;
         Ok(ReadyAicpus { aicpus, source })

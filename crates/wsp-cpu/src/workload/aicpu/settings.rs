@@ -2,7 +2,7 @@
 
 use super::super::codes;
 use super::super::inputs::WorkloadOptions;
-use super::super::settings::{Asked, bad_option};
+use super::super::settings::{Asked, bad_option, replay};
 use wsp_core::limits;
 use wsp_core::words::counted;
 use wsp_diag::Diagnostic;
@@ -62,6 +62,7 @@ pub(crate) fn config(
             0 => Interleaving::InTurn,
             seed => Interleaving::Random(seed),
         },
+        replay: replay(asked)?,
         cancel: asked.cancel.cloned(),
         ..AicpuConfig::default()
     };

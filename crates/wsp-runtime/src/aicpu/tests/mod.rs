@@ -4,6 +4,7 @@ mod failures;
 mod oracle;
 mod policies;
 mod random;
+mod replays;
 mod scripted;
 mod statistics;
 mod steps;

@@ -7,10 +7,10 @@ use super::scripted::{Script, ScriptTask, cells, check};
 use crate::{Gate, GateScope, PoolSizes, Start, TracePolicy, WindowMode};
 
 #[path = "../../../../wsp-core/tests/randomised/mod.rs"]
-mod randomised;
+pub(super) mod randomised;
 
 /// Some configuration.
-fn config(random: &mut Random) -> AicpuConfig {
+pub(super) fn config(random: &mut Random) -> AicpuConfig {
     let gate = |scope, capacity| Gate { scope, capacity };
     let gates = match random.below(5) {
         0 => vec![gate(GateScope::Global, 1 + random.below(3) as u32)],
