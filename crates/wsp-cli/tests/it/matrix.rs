@@ -352,7 +352,10 @@ const ROW: [Row; 17] = [
         ],
     },
     Row { name: "a seed replays", cells: [Runs(seed), Runs(seed), Runs(seed), Runs(seed_of_unit)] },
-    Row { name: "a run is replayed", cells: [Runs(replayed); 4] },
+    Row {
+        name: "a run is replayed",
+        cells: [Runs(replayed), Runs(replayed), Runs(replayed), Runs(replayed)],
+    },
 ];
 
 /// The Python row, whose programs are built there or loaded.
