@@ -116,3 +116,104 @@ fn kernels_that_were_edited_are_not_written_over() {
     assert!(err.contains("mlp_kernel.cpp` is there, and is not as `wsp emit` wrote it"), "{err}");
     assert!(tree(&folder.path("k")) == before);
 }
+
+#[test]
+fn a_name_that_ends_in_two_dots_spares_what_stands_there() {
+    let folder = Folder::with(&[("two.pto", TWO_KERNELS), ("main.cpp", "mine"), ("CMakeLists.txt", "mine")]);
+    let before = tree(&folder.path(""));
+    for to in ["none/..", "none/in/../.."] {
+        let args = ["emit", &folder.at("two.pto"), "--target", "a2", "-o", &folder.at(to)];
+        let (code, out, err) = run(&args);
+        assert!(code == 1 && out.is_empty() && err.contains("and no package"), "{to}: {err}");
+        assert!(tree(&folder.path("")) == before, "{to}");
+    }
+    let mut nameless = crate::command::wsp(&["emit", "two.pto", "--target", "a2", "-o", ""]);
+    nameless.current_dir(folder.path(""));
+    let (code, out, err) = crate::command::ended(nameless);
+    assert!(code != 0 && out.is_empty() && err.contains("-o"), "{err}");
+    assert!(tree(&folder.path("")) == before);
+}
+
+/// Processes of several containers have one number.
+#[test]
+fn a_folder_that_another_process_has_begun_stays() {
+    let folder = Folder::with(&[("two.pto", TWO_KERNELS)]);
+    let begun =
+        "for n in 0 1 2; do mkdir .wsp-$$-$n.partial && echo begun > .wsp-$$-$n.partial/main.cpp; done";
+    let mut command = std::process::Command::new("sh");
+    command.current_dir(folder.path("")).args(["-c", &format!("{begun}; exec \"$0\" \"$@\"")]);
+    command.args([crate::command::program(), "emit", "two.pto", "--target", "a2", "-o", "p"]);
+    let (code, _, err) = crate::command::ended(command);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(folder.path("p/main.cpp").is_file());
+    let kept =
+        tree(&folder.path("")).into_iter().filter(|(path, _)| path.to_string_lossy().contains(".partial"));
+    assert_eq!(kept.filter(|(_, bytes)| bytes == b"begun\n").count(), 3);
+}
+
+#[test]
+fn nothing_is_written_inside_a_package() {
+    let folder = Folder::with(&[("two.pto", TWO_KERNELS)]);
+    let emit = |to: &str, more: &[&str]| {
+        let mut command = crate::command::wsp(&["emit", "../two.pto", "--target", "a2", "-o", to]);
+        command.current_dir(folder.path("at")).args(more);
+        crate::command::ended(command)
+    };
+    std::fs::create_dir(folder.path("at")).unwrap();
+    assert_eq!(emit("../pk", &[]).0, 0);
+    let before = tree(&folder.path(""));
+    for (to, more) in [
+        ("../pk/host", &["--stage", "kernels"][..]),
+        ("../pk/new/in", &["--stage", "kernels"]),
+        ("../pk/", &["--stage", "kernels"]),
+        ("../pk/sub", &[]),
+    ] {
+        let (code, out, err) = emit(to, more);
+        assert!(code == 1 && out.is_empty(), "{to}: {err}");
+        assert!(err.contains("pk` holds a package, to which these files do not belong"), "{to}: {err}");
+        assert!(err.contains("pk_new`"), "{to}: {err}");
+        assert!(tree(&folder.path("")) == before, "{to}");
+    }
+    assert_eq!(emit("../pk", &[]).0, 0);
+}
+
+#[test]
+fn processes_that_write_one_folder_at_once_all_succeed() {
+    let folder = Folder::with(&[("two.pto", TWO_KERNELS)]);
+    for to in ["first", "second"] {
+        let args = ["emit", &folder.at("two.pto"), "--target", "a2", "-o", &folder.at(to)];
+        let start = |_| {
+            let mut command = crate::command::wsp(&args);
+            command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap()
+        };
+        let started: Vec<_> = (0..6).map(start).collect();
+        for child in started {
+            let ended = child.wait_with_output().unwrap();
+            assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+        }
+        assert_eq!(run(&args).0, 0, "the package is as it was written");
+    }
+    let mut names: Vec<_> =
+        std::fs::read_dir(folder.path("")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["first", "second", "two.pto"]);
+}
+
+#[test]
+fn links_that_lead_to_no_folder_are_named() {
+    let folder = Folder::with(&[("two.pto", TWO_KERNELS)]);
+    symlink("none", folder.path("dangling")).unwrap();
+    symlink("dangling", folder.path("second")).unwrap();
+    symlink("ring", folder.path("ring")).unwrap();
+    let before = tree(&folder.path(""));
+    for (to, message, help) in [
+        ("dangling/sub", "dangling` is a link to", "mkdir -p"),
+        ("second", "/none`, which is not there", "/none`"),
+        ("ring", "ring` is a link that leads to no folder", "remove the link"),
+        ("ring/sub", "ring` is a link that leads to no folder", "remove the link"),
+    ] {
+        let (code, out, err) = run(&["emit", &folder.at("two.pto"), "--target", "a2", "-o", &folder.at(to)]);
+        assert!(code == 1 && out.is_empty() && err.contains(message) && err.contains(help), "{to}: {err}");
+        assert!(tree(&folder.path("")) == before, "{to}");
+    }
+}
