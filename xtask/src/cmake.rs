@@ -34,9 +34,13 @@ print(f"largest error {error:.1e}")
 "#;
 
 /// Builds and runs a package; skipped where there is no cmake and none can be had.
-pub(crate) fn test(project: &Project, tally: &mut Tally, output: &mut dyn Write) -> Result<Outcome> {
-    let environment = Environment::prepare(project)?;
-    let Some(cmake) = found(project, &environment)? else {
+pub(crate) fn test(
+    project: &Project,
+    environment: &Environment,
+    tally: &mut Tally,
+    output: &mut dyn Write,
+) -> Result<Outcome> {
+    let Some(cmake) = found(project, environment)? else {
         return Ok(Outcome::Skipped(format!(
             "cmake is missing, and {RELEASE} cannot be installed without a network"
         )));

@@ -178,8 +178,8 @@ impl<'p> Dist<'p> {
         if let Some(missing) = self.missing(&target)? {
             return Ok(Outcome::Skipped(missing));
         }
-        let Some(tools) = Environment::of_tools(self.project, &self.folder.join("tools"), REQUIREMENTS)?
-        else {
+        let (folder, output) = (self.folder.join("tools"), &mut std::io::stdout());
+        let Some(tools) = Environment::of_tools(self.project, &folder, REQUIREMENTS, output)? else {
             return Ok(Outcome::Skipped(format!("the packages of {REQUIREMENTS} cannot be installed")));
         };
         let file = self.wheel_file(machine);

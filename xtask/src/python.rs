@@ -24,9 +24,13 @@ const PYTHON_FOLDERS: [&str; 4] = ["python", "examples/python", "benches/python"
 const PYTHONS: [&str; 5] = ["python3", "python3.13", "python3.12", "python3.11", "python3.10"];
 
 /// Builds and installs the package, checks the form of its files and runs its tests; whether all went well.
-pub(crate) fn test(project: &Project, tally: &mut Tally, output: &mut dyn Write) -> Result<bool> {
-    let environment = Environment::prepare(project)?;
-    environment.install_package(project)?;
+pub(crate) fn test(
+    project: &Project,
+    environment: &Environment,
+    tally: &mut Tally,
+    output: &mut dyn Write,
+) -> Result<bool> {
+    environment.install_package(project, output)?;
     let mut form = true;
     for check in [["check", "--quiet"], ["format", "--check"]] {
         let mut ruff = environment.python(project, &["-m", "ruff"]);
@@ -50,12 +54,13 @@ const RANDOM: [&str; 3] = [
 
 /// Installs the package and runs its random tests with many cases; whether all passed.
 pub(crate) fn random(project: &Project, tally: &mut Tally) -> Result<bool> {
-    let environment = Environment::prepare(project)?;
-    environment.install_package(project)?;
+    let output = &mut std::io::stdout();
+    let environment = Environment::prepare(project, output)?;
+    environment.install_package(project, output)?;
     let mut pytest = environment.python(project, &["-m", "pytest"]);
     pytest.args(["-q", "-rs", "-p", "no:cacheprovider", "--hypothesis-show-statistics"]).args(RANDOM);
     pytest.env("WSP_CASES", CASES.to_string()).env("WSP_DEEP", "1");
-    runners::counted(pytest, runners::pytest_line, tally, &mut std::io::stdout())
+    runners::counted(pytest, runners::pytest_line, tally, output)
 }
 
 /// A virtual environment below `target`.
@@ -65,7 +70,7 @@ pub(crate) struct Environment {
 
 impl Environment {
     /// The environment with everything that the tests need, made when it is not there.
-    pub(crate) fn prepare(project: &Project) -> Result<Environment> {
+    pub(crate) fn prepare(project: &Project, output: &mut dyn Write) -> Result<Environment> {
         let folder = project.target().join("python");
         let python = python_of(&folder);
         let read = |name: &str| {
@@ -80,24 +85,26 @@ impl Environment {
             return Ok(environment);
         }
         if installed != wanted {
-            Environment::make(project, &folder)?;
+            Environment::make(project, &folder, output)?;
             std::fs::write(&stamp, &wanted).context("the environment cannot be written")?;
         }
-        if environment.pip_installs(project, &["-r", OPTIONAL])?
-            && environment.pip_installs(project, &["--no-deps", "-r", ALONE])?
+        if environment.pip_installs(project, &["-r", OPTIONAL], output)?
+            && environment.pip_installs(project, &["--no-deps", "-r", ALONE], output)?
         {
             std::fs::write(&stamp, wanted + &optional).context("the environment cannot be written")?;
         } else {
-            eprintln!(
+            writeln!(
+                output,
                 "not all packages of {OPTIONAL} and {ALONE} can be installed: tests that need them are skipped"
-            );
+            )?;
         }
         Ok(environment)
     }
 
     /// Makes it anew, with what all tests need.
-    fn make(project: &Project, folder: &Path) -> Result<()> {
-        if !Environment::empty(project, folder)?.pip_installs(project, &["-r", REQUIREMENTS])? {
+    fn make(project: &Project, folder: &Path, output: &mut dyn Write) -> Result<()> {
+        let environment = Environment::empty(project, folder, output)?;
+        if !environment.pip_installs(project, &["-r", REQUIREMENTS], output)? {
             bail!("the packages of {REQUIREMENTS} cannot be installed; they need the network once");
         }
         Ok(())
@@ -108,6 +115,7 @@ impl Environment {
         project: &Project,
         folder: &Path,
         requirements: &str,
+        output: &mut dyn Write,
     ) -> Result<Option<Environment>> {
         let wanted = std::fs::read_to_string(project.root().join(requirements))
             .with_context(|| requirements.to_owned())?;
@@ -115,8 +123,8 @@ impl Environment {
         if std::fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
             return Ok(Some(Environment { python: python_of(folder) }));
         }
-        let environment = Environment::empty(project, folder)?;
-        if !environment.pip_installs(project, &["-r", requirements])? {
+        let environment = Environment::empty(project, folder, output)?;
+        if !environment.pip_installs(project, &["-r", requirements], output)? {
             return Ok(None);
         }
         std::fs::write(&stamp, wanted).context("the environment cannot be written")?;
@@ -124,11 +132,12 @@ impl Environment {
     }
 
     /// An environment with nothing in it.
-    pub(crate) fn empty(project: &Project, folder: &Path) -> Result<Environment> {
+    pub(crate) fn empty(project: &Project, folder: &Path, output: &mut dyn Write) -> Result<Environment> {
         let base = find_python()?;
-        eprintln!("making {} with {base}", folder.display());
+        writeln!(output, "making {} with {base}", folder.display())?;
         let mut venv = Command::new(base);
-        if !runs(venv.args(["-m", "venv", "--clear"]).arg(folder).current_dir(project.root()))? {
+        venv.args(["-m", "venv", "--clear"]).arg(folder).current_dir(project.root());
+        if !runs(&mut venv, output)? {
             bail!(
                 "{base} cannot make a virtual environment; Debian and Ubuntu have it in the package python3-venv"
             );
@@ -136,19 +145,25 @@ impl Environment {
         Ok(Environment { python: python_of(folder) })
     }
 
-    /// Whether packages could be installed. What is imported is compiled then: all of it takes ten processor seconds.
-    pub(crate) fn pip_installs(&self, project: &Project, what: &[&str]) -> Result<bool> {
+    /// Whether packages could be installed. Their modules are compiled when they are first imported: to compile all of them here takes ten processor
+    /// seconds.
+    pub(crate) fn pip_installs(
+        &self,
+        project: &Project,
+        what: &[&str],
+        output: &mut dyn Write,
+    ) -> Result<bool> {
         let mut pip =
             self.python(project, &["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
-        runs(pip.arg("--no-compile").args(what))
+        runs(pip.arg("--no-compile").args(what), output)
     }
 
     /// Installs the package of this folder, with the build tool of the environment: no network.
-    fn install_package(&self, project: &Project) -> Result<()> {
+    fn install_package(&self, project: &Project, output: &mut dyn Write) -> Result<()> {
         let mut pip =
             self.python(project, &["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
         pip.env("PATH", self.path()?).args(["--no-build-isolation", "--no-deps", "--force-reinstall", "."]);
-        if !runs(&mut pip)? {
+        if !runs(&mut pip, output)? {
             bail!("`pip install .` failed");
         }
         Ok(())
@@ -199,8 +214,24 @@ fn find_python() -> Result<&'static str> {
     )
 }
 
-fn runs(command: &mut Command) -> Result<bool> {
-    let status =
-        command.stdin(Stdio::null()).status().with_context(|| format!("{command:?} cannot be run"))?;
-    Ok(status.success())
+/// Runs a command and writes what it said on either stream when it has ended, so that it stays with the step; whether it succeeded.
+fn runs(command: &mut Command, output: &mut dyn Write) -> Result<bool> {
+    let ended =
+        command.stdin(Stdio::null()).output().with_context(|| format!("{command:?} cannot be run"))?;
+    output.write_all(&ended.stdout)?;
+    output.write_all(&ended.stderr)?;
+    Ok(ended.status.success())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_streams_of_a_command_go_to_the_output_of_its_step() {
+        let (mut command, mut output) = (Command::new("sh"), Vec::new());
+        let succeeded = runs(command.args(["-c", "echo out; echo err >&2; exit 1"]), &mut output);
+        assert!(!succeeded.expect("the command can be run"));
+        assert_eq!(output, b"out\nerr\n");
+    }
 }

@@ -8,11 +8,11 @@ use crate::dist;
 use crate::llvm;
 use crate::page;
 use crate::project::Project;
-use crate::python;
+use crate::python::{self, Environment};
 use crate::readme;
 use crate::runners::{self, Tally};
 use crate::tidy;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use std::io::Write;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
@@ -109,17 +109,20 @@ impl Run<Vec<u8>> {
 pub(crate) fn test(project: &Project) -> Result<bool> {
     let mut run = Run::new(std::io::stdout());
     // The steps of each thread wait for one test or one crate at times: side by side they use the cores that there are.
-    std::thread::scope(|scope| {
+    let environment = std::thread::scope(|scope| {
         let texts = scope.spawn(|| of_texts(project));
         run.step("README command", |_, output| readme_command(project, output))?;
         let texts =
             texts.join().map_err(|_| anyhow::anyhow!("the thread that reads what is written panicked"));
-        run.add(texts??);
-        anyhow::Ok(())
+        let (mut texts, environment) = texts??;
+        // Not before: its lines would stand among those of the README's command, which are shown as it goes.
+        texts.show()?;
+        run.add(texts);
+        anyhow::Ok(environment)
     })?;
     std::thread::scope(|scope| {
         let (compiled, wanted) = mpsc::channel();
-        let users = scope.spawn(|| as_users_build(project, wanted));
+        let users = scope.spawn(|| as_users_build(project, environment, wanted));
         let mut tests = Vec::new();
         run.step("lints", |_, output| {
             let clean;
@@ -142,31 +145,45 @@ pub(crate) fn test(project: &Project) -> Result<bool> {
     run.finish()
 }
 
-/// The steps that need nothing of what is built; then what tests of the Python package need is installed, which that step reports on.
-fn of_texts(project: &Project) -> Result<Run<Vec<u8>>> {
+/// The steps that need nothing of what is built; then the environment of the Python package, or what kept it from being made, which that step reports.
+fn of_texts(project: &Project) -> Result<(Run<Vec<u8>>, Result<Environment>)> {
     let mut run = Run::new(Vec::new());
     run.step("format", |_, output| format_check(project, output))?;
-    run.show()?;
     run.step("tidy", |_, output| tidy_check(project, output))?;
-    run.show()?;
     run.step_or_skip("page of reports", |tally, output| page::test(project, tally, output))?;
-    run.show()?;
-    let _ = python::Environment::prepare(project);
-    Ok(run)
+    let environment = Environment::prepare(project, &mut run.output);
+    Ok((run, environment))
 }
 
 /// The steps that take what users build; the tests of the program come by the channel when they are compiled.
-fn as_users_build(project: &Project, tests: mpsc::Receiver<Vec<Tests>>) -> Result<Run<Vec<u8>>> {
+fn as_users_build(
+    project: &Project,
+    environment: Result<Environment>,
+    tests: mpsc::Receiver<Vec<Tests>>,
+) -> Result<Run<Vec<u8>>> {
     let mut run = Run::new(Vec::new());
-    run.step("Python package", |tally, output| python::test(project, tally, output))?;
-    run.show()?;
-    run.step_or_skip("package by cmake", |tally, output| cmake::test(project, tally, output))?;
+    of_environment(&mut run, project, environment)?;
     run.show()?;
     run.step("tests of the program", |tally, output| {
         runners::program(project, &tests.recv().unwrap_or_default(), tally, output)
     })?;
     run.show()?;
     Ok(run)
+}
+
+/// The steps that need the environment of the Python package. Where there is none both fail, the first with the reason.
+fn of_environment(run: &mut Run<Vec<u8>>, project: &Project, environment: Result<Environment>) -> Result<()> {
+    let (environment, fault) =
+        environment.map_or_else(|fault| (None, Some(fault)), |made| (Some(made), None));
+    run.step("Python package", |tally, output| match (&environment, fault) {
+        (Some(environment), _) => python::test(project, environment, tally, output),
+        (None, fault) => Err(fault.context("a failure should have its reason")?),
+    })?;
+    run.show()?;
+    run.step_or_skip("package by cmake", |tally, output| match &environment {
+        Some(environment) => cmake::test(project, environment, tally, output),
+        None => bail!("there is no environment, as the step of the Python package says"),
+    })
 }
 
 /// `cargo xtask deep`: the steps whose names contain one of the filters; all without filters. Of steps that all had to be
@@ -195,7 +212,10 @@ pub(crate) fn dist(project: &Project, filters: &[&str]) -> Result<bool> {
 /// `cargo xtask python`
 pub(crate) fn python(project: &Project) -> Result<bool> {
     let mut run = Run::new(std::io::stdout());
-    run.step("Python package", |tally, output| python::test(project, tally, output))?;
+    run.step("Python package", |tally, output| {
+        let environment = Environment::prepare(project, output)?;
+        python::test(project, &environment, tally, output)
+    })?;
     run.finish()
 }
 

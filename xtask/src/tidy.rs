@@ -3,6 +3,7 @@
 //! * every Rust and Python file says at its top what it is for;
 //! * a crate uses only crates above it in the architecture's table ([`layers`]);
 //! * only what users build has features that are on by default ([`features`]);
+//! * tests of the parser have dependencies with the features that the command line's have ([`unified`]);
 //! * every dependency has a licence of the allow list ([`licence`]);
 //! * `THIRD_PARTY.md` has the packages of others that programs hold, with their licences ([`third_party`]);
 //! * no file names a place of one machine ([`paths`]);
@@ -38,6 +39,7 @@ mod models;
 mod paths;
 mod shared;
 mod twins;
+mod unified;
 mod vectors;
 
 use crate::cycles;
@@ -161,9 +163,10 @@ pub(crate) fn check(project: &Project) -> Result<Findings> {
     faults.extend(features::check(&packages));
     faults.extend(layers::check(&packages));
     faults.extend(licence::check(&packages));
-    // A workspace without programs holds nothing of others.
+    // A workspace without programs holds nothing of others and shares nothing with them.
     if packages.iter().any(|package| package["name"] == "wsp-cli") {
         faults.extend(third_party::fault(project)?);
+        faults.extend(unified::check(project)?);
     }
     Ok(Findings { faults, summary })
 }

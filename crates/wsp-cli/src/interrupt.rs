@@ -8,7 +8,7 @@ use nix::sys::signal::{SigSet, Signal, killpg};
 use nix::sys::wait::waitpid;
 use nix::unistd::Pid;
 use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use wsp_ordered::OrderedMap;
@@ -43,6 +43,16 @@ impl Leftover {
     /// A folder of files that serve one command.
     pub fn folder(path: PathBuf) -> Leftover {
         register().insert(Item::Folder(path))
+    }
+
+    /// A folder that is made here: one that is there already is never removed.
+    ///
+    /// # Errors
+    /// As [`std::fs::create_dir`].
+    pub(crate) fn new_folder(path: &Path) -> std::io::Result<Leftover> {
+        let mut register = register();
+        std::fs::create_dir(path)?;
+        Ok(register.insert(Item::Folder(path.to_owned())))
     }
 }
 

@@ -33,12 +33,13 @@ pub(super) fn wheel(dist: &Dist<'_>, machine: Machine) -> Result<Outcome> {
     }
     let folder = dist.folder.join("try");
     emptied(&folder)?;
-    let environment = Environment::empty(dist.project, &folder.join("v"))?;
-    if !environment.pip_installs(dist.project, &["numpy"])? {
+    let output = &mut std::io::stdout();
+    let environment = Environment::empty(dist.project, &folder.join("v"), output)?;
+    if !environment.pip_installs(dist.project, &["numpy"], output)? {
         return Ok(Outcome::Skipped("NumPy cannot be installed, which needs a network".to_owned()));
     }
     let wheel = file.to_string_lossy();
-    if !environment.pip_installs(dist.project, &["--no-deps", "--no-index", &wheel])? {
+    if !environment.pip_installs(dist.project, &["--no-deps", "--no-index", &wheel], output)? {
         return Ok(Outcome::Ran(false));
     }
     copied(dist.project.root(), &EXAMPLES, &folder)?;

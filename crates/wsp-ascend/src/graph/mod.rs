@@ -123,11 +123,10 @@ pub fn emit_graph(
     Ok(GraphSource { translation_unit, namespace, headers: HEADERS, notes })
 }
 
-/// Refuses instructions that the target does not have.
-/// Whether a target has all instructions of a unit.
+/// Refuses a unit with instructions that the target does not have.
 ///
 /// # Errors
-/// The first that it lacks.
+/// The first of them.
 pub(crate) fn supported(module: &TgModule, target: Platform) -> Result<(), GraphEmitError> {
     if target == Platform::Cpu {
         return Err(GraphEmitError::NoDevice);

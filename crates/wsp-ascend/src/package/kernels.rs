@@ -86,7 +86,12 @@ pub(super) fn list(tasks: &[Task<'_>]) -> String {
 }
 
 fn one_list(out: &mut Writer, name: &str, tasks: &[&Task<'_>]) {
-    out.line(format!("#define {name}(X)") + if tasks.is_empty() { "" } else { " \\" });
+    // What takes the list has no name of a kernel, which it would stand for.
+    let mut each = "X".to_owned();
+    while tasks.iter().any(|task| task.source.name == each) {
+        each.push('_');
+    }
+    out.line(format!("#define {name}({each})") + if tasks.is_empty() { "" } else { " \\" });
     for (at, task) in tasks.iter().enumerate() {
         let unit = match task.source.unit {
             _ if task.on_host => "Host",
@@ -95,7 +100,7 @@ fn one_list(out: &mut Writer, name: &str, tasks: &[&Task<'_>]) {
             ExecPool::Any => "Both",
         };
         let end = if at + 1 < tasks.len() { " \\" } else { "" };
-        out.line(format!("    X({}, {}, {}, {unit}){end}", task.id, task.source.name, task.params));
+        out.line(format!("    {each}({}, {}, {}, {unit}){end}", task.id, task.source.name, task.params));
     }
 }
 

@@ -28,9 +28,10 @@ use crate::orchestration::{self, Generated, Made};
 use crate::places;
 use crate::{expander, host, runtime_headers};
 use std::num::NonZero;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread::{self, Builder};
+use std::thread::{self, Builder, ScopedJoinHandle};
 use wsp_backend::codes::NO_FILES;
 use wsp_backend::{ArrayForm, EmitOptions, Emitted, Expansion, KvLayout, MANIFEST, Package, PackagePart};
 use wsp_core::{DType, FuncId, ParamId, TensorId};
@@ -213,7 +214,8 @@ fn kernels_of(
 /// Bytes of the stacks of threads that write kernels, as of those that compile for Python.
 const STACK_BYTES: usize = 16 << 20;
 
-/// What a function gives for each of some things, in their order, by as many threads as there are processors.
+/// What a function gives for each of some things, in their order, by as many threads as there are processors. All have the same stack, whatever that of
+/// the caller is: which thread takes what is not known before.
 fn each<T: Sync, R: Send>(of: &[T], f: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let work = || {
@@ -223,14 +225,15 @@ fn each<T: Sync, R: Send>(of: &[T], f: impl Fn(&T) -> R + Sync) -> Vec<R> {
     };
     let threads = thread::available_parallelism().map_or(1, NonZero::get).min(of.len());
     let mut done = thread::scope(|scope| {
-        // Where a thread cannot be started the others do its work.
+        // Where a thread cannot be started the others do its work, and the caller where none can.
         let start = |_| Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work).ok();
-        let others: Vec<_> = (1..threads).filter_map(start).collect();
-        let mut done = work();
-        for other in others {
-            done.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        let started: Vec<_> = (0..threads).filter_map(start).collect();
+        if started.is_empty() {
+            return work();
         }
-        done
+        let join =
+            |one: ScopedJoinHandle<'_, Vec<_>>| one.join().unwrap_or_else(|panic| resume_unwind(panic));
+        started.into_iter().flat_map(join).collect()
     });
     done.arrange_by_key(|(at, _)| *at);
     done.into_iter().map(|(_, result)| result).collect()
@@ -381,5 +384,21 @@ fn number(value: Const) -> String {
         Const::Int(value) => value.to_string(),
         Const::Float(value) if value.is_finite() => format!("{value:?}"),
         Const::Float(value) => format!("\"{value}\""),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernels_are_written_on_threads_of_one_stack() {
+        let caller = thread::current().id();
+        for count in [1, 64] {
+            let all = each(&vec![(); count], |()| thread::current().id());
+            assert_eq!(all.len(), count);
+            assert!(all.iter().all(|id| *id != caller), "{count}");
+        }
+        assert_eq!(each(&[3, 1, 2], |n| n * 2), [6, 2, 4]);
     }
 }

@@ -8,6 +8,7 @@ use crate::graph::emit_graph;
 use crate::orchestration::{Walk, WalkedKernel};
 use wsp_backend::codes::NO_FILES;
 use wsp_core::tg::{Direction, ExprOp, Platform, Scalar};
+use wsp_core::words::counted;
 use wsp_core::{DType, FuncId, TensorId};
 use wsp_diag::{Diagnostic, Diagnostics, Severity, Span};
 use wsp_ir::{
@@ -46,10 +47,15 @@ pub(super) fn walked(
     for (item, entry) in graph.kernels.iter().zip(entries) {
         arguments(plan, graph, (item, entry), &mut |own, number, of, does| {
             // Their memory is that of a tensor of the unit.
-            bound.entry(own).or_insert_with(|| PlanTensor { kind: TensorKind::Graph, ..of.clone() });
+            let first = || PlanTensor { kind: TensorKind::Graph, ..of.clone() };
+            let first = bound.entry(own).or_insert_with(first);
+            if first.bytes != of.bytes {
+                return Err(of_two_sizes(&file.module.tensors[own.index()].name, [first, of]));
+            }
             elems.entry(number).or_insert(file.module.tensors[own.index()].elem);
             let all = &mut uses[number as usize];
             (all.read, all.written) = (all.read | does.read, all.written | does.written);
+            Ok(())
         })?;
         kernels.push(WalkedKernel { function: entry.function, arguments: entry.arguments().collect() });
     }
@@ -90,12 +96,24 @@ pub(super) fn walked(
     Ok((lowered, walk, vec![Diagnostic::new(NO_FILES, Severity::Note, waits)]))
 }
 
+/// Extents of kernels are the same in all their launches: text is made of them once.
+fn of_two_sizes(name: &str, launches: [&PlanTensor; 2]) -> Diagnostic {
+    let [first, other] = launches.map(|of| {
+        let bytes = of
+            .bytes
+            .map_or("an unknown number of bytes".to_owned(), |bytes| counted(bytes, "byte").to_string());
+        format!("`{}`, {bytes}", of.name)
+    });
+    let message = format!("`{name}` of the kernels is {first}, in one launch and {other}, in another");
+    refused(message).help("bind tensors of one size, or run it on target `cpu_sim`")
+}
+
 /// Calls `take` with each argument of a kernel: the tensor of the kernel, each tensor of the unit that it may be, and what the kernel does to it.
 fn arguments(
     plan: &UnitPlan,
     graph: &GraphPlan,
     (item, entry): (&KernelItem, &KernelEntry),
-    take: &mut dyn FnMut(TensorId, u32, &PlanTensor, Use),
+    take: &mut dyn FnMut(TensorId, u32, &PlanTensor, Use) -> Result<(), Diagnostic>,
 ) -> Result<(), Diagnostic> {
     let name = &def(graph, item.def).name;
     let binds = graph.binds_of(item);
@@ -117,7 +135,7 @@ fn arguments(
             }
             let does =
                 Use { read: bind.direction != Direction::Out, written: bind.direction != Direction::In };
-            take(own, *number, of, does);
+            take(own, *number, of, does)?;
         }
     }
     Ok(())

@@ -84,13 +84,7 @@ pub(super) fn emit(session: &mut Session, args: &EmitArgs) -> Result<Outcome, Ve
 
 /// Writes the files, all of them or none; their paths, one in a line.
 fn written(folder: &Path, package: &Package) -> Result<String, Diagnostic> {
-    if folder::is_absent(folder)? {
-        folder::write_new(folder, package)?;
-    } else {
-        let gone = earlier::replaced(folder, package)?;
-        folder::write_into(folder, package)?;
-        earlier::remove(&gone);
-    }
+    folder::write(folder, package)?;
     let mut listing = String::new();
     for (path, _) in &package.files {
         // Writing to a string does not fail.

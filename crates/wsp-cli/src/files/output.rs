@@ -277,14 +277,30 @@ fn try_folder(path: &Path, file: &Path) -> Result<(), Diagnostic> {
     std::fs::remove_file(&partial).map_err(|fault| unwritable(path, &fault))
 }
 
+/// How names of files begin and end that are not complete.
+const PARTIAL: &str = ".wsp-";
+const PARTIAL_END: &str = ".partial";
+
 /// Partial files that this process has named.
 static NAMED: AtomicU32 = AtomicU32::new(0);
 
-/// A name beside a file, so that a rename stays on one file system; short, since names have a longest length.
+/// A free name beside a file, so that a rename stays on one file system; short, since names have a longest length. A process with the same number, as in
+/// another container or before, may have taken one.
 pub(crate) fn beside(file: &Path) -> PathBuf {
-    // Relaxed: the counter only makes names differ.
-    let number = NAMED.fetch_add(1, Ordering::Relaxed);
-    file.with_file_name(format!(".wsp-{}-{number}.partial", std::process::id()))
+    loop {
+        // Relaxed: the counter only makes names differ.
+        let number = NAMED.fetch_add(1, Ordering::Relaxed);
+        let path = file.with_file_name(format!("{PARTIAL}{}-{number}{PARTIAL_END}", std::process::id()));
+        if std::fs::symlink_metadata(&path).is_err() {
+            return path;
+        }
+    }
+}
+
+/// Whether a name is that of a file which is not complete, or was not when its process was killed.
+pub(crate) fn is_partial(name: &Path) -> bool {
+    let name = name.as_os_str().as_encoded_bytes();
+    name.starts_with(PARTIAL.as_bytes()) && name.ends_with(PARTIAL_END.as_bytes())
 }
 
 /// Whether a path leads to where standard output goes; anything may go to a device that keeps nothing.

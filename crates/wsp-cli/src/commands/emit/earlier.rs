@@ -1,5 +1,6 @@
 //! What stands in the folder of a package before: another one, which is replaced, or what was not written so and stays.
 
+use crate::files::{is_partial, place};
 use pto_wsp::codes;
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -44,20 +45,18 @@ pub(super) fn replaced(folder: &Path, package: &Package) -> Result<Vec<PathBuf>,
         return Err(through_link(folder, &link));
     }
     if !has_manifest(package) {
-        if read(&folder.join(MANIFEST)).is_some_and(|manifest| is_ours(&manifest)) {
-            let message =
-                format!("folder `{}` holds a package, to which these files do not belong", folder.display());
-            return Err(Diagnostic::error(codes::CANNOT_WRITE, message)
-                .help(format!("give another folder: `-o {}_new`", folder.display())));
+        if holds_package(folder) {
+            return Err(of_package(folder));
         }
         let is_other = |(path, bytes): &&(PathBuf, Vec<u8>)| {
-            read(&folder.join(path)).is_some_and(|found| found != *bytes && !is_sealed(&found))
+            let whole = folder.join(path);
+            whole.exists() && read(&whole).is_none_or(|found| found != *bytes && !is_sealed(&found))
         };
         let Some((path, _)) = package.files.iter().find(is_other) else { return Ok(Vec::new()) };
         let message =
             format!("`{}` is there, and is not as `wsp emit` wrote it", folder.join(path).display());
         return Err(Diagnostic::error(codes::CANNOT_WRITE, message)
-            .help(format!("remove it, or give another folder: `-o {}_new`", folder.display())));
+            .help(format!("remove it, or give another folder: `-o {}`", another(folder).display())));
     }
     let found = entries(folder);
     let Some(first) = found.first() else { return Ok(Vec::new()) };
@@ -78,12 +77,44 @@ pub(super) fn replaced(folder: &Path, package: &Package) -> Result<Vec<PathBuf>,
     Ok(gone.map(|path| folder.join(path)).collect())
 }
 
+/// Refuses a folder inside a package, which would hold more than its files then, and could not be replaced.
+///
+/// # Errors
+/// One of the folders around it holds a package.
+pub(super) fn refuse_inside(folder: &Path) -> Result<(), Diagnostic> {
+    match place(folder).ancestors().skip(1).find(|around| holds_package(around)) {
+        Some(around) => Err(of_package(around)),
+        None => Ok(()),
+    }
+}
+
+fn of_package(folder: &Path) -> Diagnostic {
+    let bare: PathBuf = folder.components().collect();
+    let message = format!("folder `{}` holds a package, to which these files do not belong", bare.display());
+    Diagnostic::error(codes::CANNOT_WRITE, message)
+        .help(format!("give another folder: `-o {}`", another(folder).display()))
+}
+
+/// A folder beside one, to be given in its place.
+fn another(folder: &Path) -> PathBuf {
+    // `.` and `..` have no name to which something could be added, and with a `/` behind it the name would be of what is in it.
+    let bare = if folder.file_name().is_some() { folder.to_owned() } else { place(folder) };
+    let mut name = bare.file_name().unwrap_or_default().to_owned();
+    name.push("_new");
+    bare.with_file_name(name)
+}
+
+fn holds_package(folder: &Path) -> bool {
+    read(&folder.join(MANIFEST)).is_some_and(|manifest| is_ours(&manifest))
+}
+
 /// Whether a manifest is that of a package.
 fn is_ours(manifest: &[u8]) -> bool {
     manifest.starts_with(b"{\n  \"package\": ")
 }
 
-/// The first entry of a folder of a package, or of one in it, that is none of its files: what a build writes is beside it.
+/// The first entry of a folder of a package, or of one in it, that is none of its files: what a build writes is beside it, and what
+/// a process left that was killed while it wrote one.
 fn other(package: &Path, within: &Path, files: &[String]) -> Option<PathBuf> {
     entries(&package.join(within)).into_iter().find_map(|name| {
         let path = within.join(name);
@@ -95,13 +126,14 @@ fn other(package: &Path, within: &Path, files: &[String]) -> Option<PathBuf> {
         }
         let is_file = kind.is_some_and(|kind| kind.is_file());
         let is_own = files.iter().any(|file| Path::new(file) == path) || path == Path::new(MANIFEST);
+        let is_partial = is_file && path.file_name().is_some_and(|name| is_partial(Path::new(name)));
         let is_built = match within == Path::new("") {
             true => {
                 is_folder && whole.join("CMakeCache.txt").is_file() || is_file && path == Path::new(PROGRAM)
             }
             false => false,
         };
-        (!(is_built || is_file && is_own)).then_some(path)
+        (!(is_built || is_partial || is_file && is_own)).then_some(path)
     })
 }
 
@@ -139,6 +171,8 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn read(path: &Path) -> Option<Vec<u8>> {
+    // To open a pipe is to wait for what writes to it.
+    fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
     let mut bytes = Vec::new();
     File::open(path).ok()?.read_to_end(&mut bytes).ok()?;
     Some(bytes)

@@ -3,6 +3,7 @@
 //! A folder that is not there yet is written beside its place and then given its name: one rename for all files. Into one that is there, each
 //! file goes by itself, so that what else it holds stays.
 
+use super::earlier;
 use crate::files::{Output, beside, keep, place, unwritable};
 use crate::interrupt::{self, Leftover};
 use pto_wsp::codes;
@@ -13,62 +14,114 @@ use wsp_backend::Package;
 use wsp_diag::Diagnostic;
 use wsp_ordered::{OrderedMap, OrderedSet};
 
-/// Whether nothing has the name of a folder.
+/// Writes files into a folder, in place of an earlier package.
 ///
 /// # Errors
-/// A link has it that leads to nothing.
-pub(super) fn is_absent(folder: &Path) -> Result<bool, Diagnostic> {
-    let is_gone =
-        |meta: io::Result<fs::Metadata>| meta.is_err_and(|fault| fault.kind() == ErrorKind::NotFound);
-    if !is_gone(fs::metadata(folder)) {
-        return Ok(false);
-    }
-    // With a `/` behind it the name is that of what the link leads to.
-    let bare: PathBuf = folder.components().collect();
-    let Ok(to) = fs::read_link(&bare) else { return Ok(true) };
-    let message = format!("`{}` is a link to `{}`, which is not there", folder.display(), to.display());
-    let place = bare.parent().unwrap_or(Path::new("")).join(&to);
-    Err(Diagnostic::error(codes::CANNOT_WRITE, message)
-        .help(format!("`mkdir -p {}`, or give another folder", place.display())))
-}
-
-/// Writes a folder that is not there.
-///
-/// # Errors
-/// It cannot be written; then it is not there, and neither are folders around it that were not.
-pub(super) fn write_new(folder: &Path, package: &Package) -> Result<(), Diagnostic> {
-    // What ends in `..` has no name of its own: it is there when the folder before it is.
-    if folder.file_name().is_none() {
-        return write_into(folder, package);
-    }
+/// The folder is no place for them, or one cannot be written. Then no new folder is there; files of before are.
+pub(super) fn write(folder: &Path, package: &Package) -> Result<(), Diagnostic> {
     let mut made = Vec::new();
-    let written = match folder.parent() {
-        Some(around) if around != Path::new("") => make(around, &mut made),
-        _ => Ok(()),
-    };
-    let written = written.and_then(|()| {
-        let partial = beside(folder);
-        let _leftover = Leftover::folder(partial.clone());
-        let written = fill(&partial, package).map_err(|(path, fault)| unwritable(&folder.join(path), &fault));
-        let written = written.and_then(|()| {
-            interrupt::whole(|| fs::rename(&partial, folder)).map_err(|fault| unwritable(folder, &fault))
-        });
-        if written.is_err() {
-            // What cannot be removed is not worth another message.
-            let _ = fs::remove_dir_all(&partial);
-        }
-        written
-    });
+    let written = write_making(folder, package, &mut made);
     if written.is_err() {
         remove(&made);
     }
     written
 }
 
-/// Writes files as they are; of one that cannot be written its path in the folder.
+/// The same; `made` are the folders that were not there before.
+fn write_making(folder: &Path, package: &Package, made: &mut Vec<PathBuf>) -> Result<(), Diagnostic> {
+    let is_new = is_absent(folder)?;
+    if let Some(around) = folder.parent().filter(|around| is_new && *around != Path::new("")) {
+        make(around, made)?;
+    }
+    earlier::refuse_inside(folder)?;
+    if is_new && write_new(folder, package)? {
+        return Ok(());
+    }
+    // Held to the end: of two processes that write the folder, the second finds it as the first has left it. Where a file system has no locks, each
+    // file is still replaced by one rename.
+    let lock = File::open(folder);
+    let _lock = lock.and_then(|opened| opened.lock().map(|()| opened));
+    let gone = earlier::replaced(folder, package)?;
+    replace(folder, package, made)?;
+    earlier::remove(&gone);
+    Ok(())
+}
+
+/// Whether nothing has the name of a folder.
+///
+/// # Errors
+/// A link has it, or one of a folder around it, that leads nowhere.
+fn is_absent(folder: &Path) -> Result<bool, Diagnostic> {
+    // With a `/` behind it the name is that of what the link leads to.
+    let bare: PathBuf = folder.components().collect();
+    for link in bare.ancestors().filter(|way| way.is_symlink()) {
+        if let Err(fault) = fs::metadata(link) {
+            return Err(leads_nowhere(link, &fault));
+        }
+    }
+    Ok(fs::metadata(folder).is_err_and(|fault| fault.kind() == ErrorKind::NotFound))
+}
+
+fn leads_nowhere(link: &Path, fault: &io::Error) -> Diagnostic {
+    let refused = |message: String| Diagnostic::error(codes::CANNOT_WRITE, message);
+    let name = link.display();
+    if fault.kind() != ErrorKind::NotFound {
+        let refused = refused(format!("`{name}` is a link that leads to no folder")).note(fault.to_string());
+        return refused.help("remove the link, or give another folder");
+    }
+    let mut to = link.to_owned();
+    // As many links as the system follows.
+    for _ in 0..40 {
+        let Ok(next) = fs::read_link(&to) else { break };
+        to = to.parent().unwrap_or(Path::new("")).join(next);
+    }
+    let to = to.display();
+    refused(format!("`{name}` is a link to `{to}`, which is not there"))
+        .help(format!("`mkdir -p {to}`, or give another folder"))
+}
+
+/// Writes a folder that was not there, whole or not at all; whether it has: another process may have made it meanwhile.
+///
+/// # Errors
+/// It cannot be written.
+fn write_new(folder: &Path, package: &Package) -> Result<bool, Diagnostic> {
+    // What ends in `..` has no name of its own: it is there when the folder before it is.
+    if folder.file_name().is_none() {
+        return Ok(false);
+    }
+    let (partial, _leftover) = begun(folder)?;
+    let written = fill(&partial, package).map_err(|(path, fault)| unwritable(&folder.join(path), &fault));
+    let written = written.and_then(|()| match interrupt::whole(|| fs::rename(&partial, folder)) {
+        Err(fault) if is_taken(&fault) => Ok(false),
+        renamed => renamed.map(|()| true).map_err(|fault| unwritable(folder, &fault)),
+    });
+    if !matches!(written, Ok(true)) {
+        // What cannot be removed is not worth another message.
+        let _ = fs::remove_dir_all(&partial);
+    }
+    written
+}
+
+/// Makes an empty folder beside another. One of the same name belongs to a process with the same number, as in another container, and stays.
+fn begun(folder: &Path) -> Result<(PathBuf, Leftover), Diagnostic> {
+    loop {
+        let partial = beside(folder);
+        match Leftover::new_folder(&partial) {
+            Ok(leftover) => return Ok((partial, leftover)),
+            Err(fault) if is_taken(&fault) => {}
+            Err(fault) => return Err(unwritable(folder, &fault)),
+        }
+    }
+}
+
+/// Whether something has the name that a folder was to get.
+fn is_taken(fault: &io::Error) -> bool {
+    matches!(fault.kind(), ErrorKind::AlreadyExists | ErrorKind::DirectoryNotEmpty)
+}
+
+/// Writes files as they are into an empty folder; of one that cannot be written its path in the folder.
 fn fill<'a>(folder: &Path, package: &'a Package) -> Result<(), (&'a Path, io::Error)> {
     let mut places = OrderedSet::new();
-    fs::create_dir(folder).map_err(|fault| (Path::new(""), fault))?;
     for (path, bytes) in &package.files {
         let mut write = || {
             if let Some(within) = path.parent()
@@ -83,20 +136,7 @@ fn fill<'a>(folder: &Path, package: &'a Package) -> Result<(), (&'a Path, io::Er
     Ok(())
 }
 
-/// Writes files into a folder that is there.
-///
-/// # Errors
-/// One cannot be written; then those of before are there, and no new folder.
-pub(super) fn write_into(folder: &Path, package: &Package) -> Result<(), Diagnostic> {
-    let mut made = Vec::new();
-    let written = replace(folder, package, &mut made);
-    if written.is_err() {
-        remove(&made);
-    }
-    written
-}
-
-/// The same; `made` are the folders that were not there before.
+/// Writes files into a folder that is there; `made` are folders in it that were not.
 fn replace(folder: &Path, package: &Package, made: &mut Vec<PathBuf>) -> Result<(), Diagnostic> {
     let (mut filled, mut places) = (Vec::new(), OrderedMap::new());
     for (path, bytes) in &package.files {
@@ -118,8 +158,11 @@ fn make(folder: &Path, made: &mut Vec<PathBuf>) -> Result<(), Diagnostic> {
     absent.reverse();
     made.extend(absent);
     fs::create_dir_all(folder).map_err(|fault| {
-        let message = format!("folder `{}` cannot be made", folder.display());
-        Diagnostic::error(codes::CANNOT_WRITE, message).note(fault.to_string())
+        let there = folder.ancestors().find(|way| way.is_dir()).filter(|way| *way != Path::new(""));
+        let there = there.unwrap_or(Path::new(".")).display();
+        Diagnostic::error(codes::CANNOT_WRITE, format!("folder `{}` cannot be made", folder.display()))
+            .note(fault.to_string())
+            .help(format!("check that `{there}` is writable and has room, or give another folder"))
     })
 }
 

@@ -15,10 +15,8 @@ pub(super) fn compile(folder: &Path, options: &[&str]) {
     assert_eq!(code, 0, "{out}{err}");
 }
 
-/// How packages are compiled that run as often as `WSP_CASES` says: a run takes a sixth of the time, and a few of them less than the compiler.
-pub(super) fn level() -> &'static str {
-    if std::env::var_os("WSP_CASES").is_some() { "-O1" } else { "-O0" }
-}
+/// How packages are compiled that run many times: a run takes a sixth of the time of what is not optimised.
+pub(super) const LEVEL: &str = "-O1";
 
 /// The files of folders of outputs, by the rounds that wrote them.
 fn rounds(folder: &Path, count: usize) -> Vec<Vec<Vec<u8>>> {
@@ -53,7 +51,7 @@ fn two_packages_in_one_process_do_not_meet() {
         assert_eq!(code, 0, "{err}");
         in_one_file(&to);
         let platform = format!("-DPTO_PLATFORM={platform}");
-        let options = [level(), "-shared", "-fPIC", "-DWSP_ONE_FILE", &platform, "-Dmain=run_package"];
+        let options = [LEVEL, "-shared", "-fPIC", "-DWSP_ONE_FILE", &platform, "-Dmain=run_package"];
         compile(
             &to,
             &[&options[..], &["-I.", "-Iinclude", "-Ihost", "all.cpp", "-o", "package.so"]].concat(),

@@ -116,3 +116,175 @@ fn kernels_that_were_edited_are_not_written_over() {
     assert!(err.contains("mlp_kernel.cpp` is there, and is not as `wsp emit` wrote it"), "{err}");
     assert!(tree(&folder.path("k")) == before);
 }
+
+#[test]
+fn a_name_that_ends_in_two_dots_spares_what_stands_there() {
+    let folder = Folder::with(&[("two.pto", TWO_KERNELS), ("main.cpp", "mine"), ("CMakeLists.txt", "mine")]);
+    let before = tree(&folder.path(""));
+    for to in ["none/..", "none/in/../.."] {
+        let args = ["emit", &folder.at("two.pto"), "--target", "a2", "-o", &folder.at(to)];
+        let (code, out, err) = run(&args);
+        assert!(code == 1 && out.is_empty() && err.contains("and no package"), "{to}: {err}");
+        assert!(tree(&folder.path("")) == before, "{to}");
+    }
+    let mut nameless = crate::command::wsp(&["emit", "two.pto", "--target", "a2", "-o", ""]);
+    nameless.current_dir(folder.path(""));
+    let (code, out, err) = crate::command::ended(nameless);
+    assert!(code != 0 && out.is_empty() && err.contains("-o"), "{err}");
+    assert!(tree(&folder.path("")) == before);
+}
+
+/// Processes of several containers have one number.
+#[test]
+fn a_folder_that_another_process_has_begun_stays() {
+    let folder = Folder::with(&[("two.pto", TWO_KERNELS)]);
+    let begun =
+        "for n in 0 1 2; do mkdir .wsp-$$-$n.partial && echo begun > .wsp-$$-$n.partial/main.cpp; done";
+    let mut command = std::process::Command::new("sh");
+    command.current_dir(folder.path("")).args(["-c", &format!("{begun}; exec \"$0\" \"$@\"")]);
+    command.args([crate::command::program(), "emit", "two.pto", "--target", "a2", "-o", "p"]);
+    let (code, _, err) = crate::command::ended(command);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(folder.path("p/main.cpp").is_file());
+    let kept =
+        tree(&folder.path("")).into_iter().filter(|(path, _)| path.to_string_lossy().contains(".partial"));
+    assert_eq!(kept.filter(|(_, bytes)| bytes == b"begun\n").count(), 3);
+}
+
+#[test]
+fn nothing_is_written_inside_a_package() {
+    let folder = Folder::with(&[("two.pto", TWO_KERNELS)]);
+    let emit = |to: &str, more: &[&str]| {
+        let mut command = crate::command::wsp(&["emit", "../two.pto", "--target", "a2", "-o", to]);
+        command.current_dir(folder.path("at")).args(more);
+        crate::command::ended(command)
+    };
+    std::fs::create_dir(folder.path("at")).unwrap();
+    assert_eq!(emit("../pk", &[]).0, 0);
+    let before = tree(&folder.path(""));
+    for (to, more) in [
+        ("../pk/host", &["--stage", "kernels"][..]),
+        ("../pk/new/in", &["--stage", "kernels"]),
+        ("../pk/", &["--stage", "kernels"]),
+        ("../pk/sub", &[]),
+    ] {
+        let (code, out, err) = emit(to, more);
+        assert!(code == 1 && out.is_empty(), "{to}: {err}");
+        assert!(err.contains("pk` holds a package, to which these files do not belong"), "{to}: {err}");
+        assert!(err.contains("pk_new`"), "{to}: {err}");
+        assert!(tree(&folder.path("")) == before, "{to}");
+    }
+    assert_eq!(emit("../pk", &[]).0, 0);
+}
+
+#[test]
+fn processes_that_write_one_folder_at_once_all_succeed() {
+    let folder = Folder::with(&[("two.pto", TWO_KERNELS)]);
+    for to in ["first", "second"] {
+        let args = ["emit", &folder.at("two.pto"), "--target", "a2", "-o", &folder.at(to)];
+        let start = |_| {
+            let mut command = crate::command::wsp(&args);
+            command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap()
+        };
+        let started: Vec<_> = (0..6).map(start).collect();
+        for child in started {
+            let ended = child.wait_with_output().unwrap();
+            assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+        }
+        assert_eq!(run(&args).0, 0, "the package is as it was written");
+    }
+    let mut names: Vec<_> =
+        std::fs::read_dir(folder.path("")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["first", "second", "two.pto"]);
+}
+
+#[test]
+fn links_that_lead_to_no_folder_are_named() {
+    let folder = Folder::with(&[("two.pto", TWO_KERNELS)]);
+    symlink("none", folder.path("dangling")).unwrap();
+    symlink("dangling", folder.path("second")).unwrap();
+    symlink("ring", folder.path("ring")).unwrap();
+    let before = tree(&folder.path(""));
+    for (to, message, help) in [
+        ("dangling/sub", "dangling` is a link to", "mkdir -p"),
+        ("second", "/none`, which is not there", "/none`"),
+        ("ring", "ring` is a link that leads to no folder", "remove the link"),
+        ("ring/sub", "ring` is a link that leads to no folder", "remove the link"),
+    ] {
+        let (code, out, err) = run(&["emit", &folder.at("two.pto"), "--target", "a2", "-o", &folder.at(to)]);
+        assert!(code == 1 && out.is_empty() && err.contains(message) && err.contains(help), "{to}: {err}");
+        assert!(tree(&folder.path("")) == before, "{to}");
+    }
+}
+
+#[test]
+fn a_pipe_in_place_of_a_file_is_not_opened() {
+    let folder = Folder::with(&[("two.pto", TWO_KERNELS)]);
+    let (file, to) = (folder.at("two.pto"), folder.at("p"));
+    for (stage, name, word) in [
+        ("package", "main.cpp", "whose file `main.cpp` was edited or removed"),
+        ("package", "manifest.json", "and no package"),
+        ("kernels", "mlp_kernel.cpp", "mlp_kernel.cpp` is there, and is not as"),
+    ] {
+        let args = ["emit", &file, "--target", "a2", "--stage", stage, "-o", &to];
+        assert_eq!(run(&args).0, 0, "{name}");
+        let pipe = folder.path("p").join(name);
+        std::fs::remove_file(&pipe).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let (code, out, err) = run(&args);
+        assert!(code == 1 && out.is_empty() && err.contains(word), "{name}: {err}");
+        std::fs::remove_dir_all(folder.path("p")).unwrap();
+    }
+}
+
+#[test]
+fn what_a_killed_process_left_is_no_hindrance() {
+    let folder = Folder::with(&[("two.pto", TWO_KERNELS)]);
+    let args = ["emit", &folder.at("two.pto"), "--target", "a2", "-o", &folder.at("p")];
+    assert_eq!(run(&args).0, 0);
+    for left in ["p/.wsp-7-1.partial", "p/kernels/.wsp-7-2.partial"] {
+        std::fs::write(folder.path(left), "half").unwrap();
+    }
+    let (code, _, err) = run(&args);
+    assert_eq!((code, err.as_str()), (0, ""));
+}
+
+/// The list of tasks is a macro whose parameter would stand for a kernel of its name.
+#[test]
+fn a_kernel_may_have_the_name_of_the_parameter_of_a_list() {
+    let source = TWO_KERNELS.replace("attn_kernel", "X");
+    assert!(source != TWO_KERNELS);
+    let check = "#include \"kernel_ids.h\"\nstatic_assert(int(KernelId::X_kernel) == X_TASK);\n";
+    let folder = Folder::with(&[("x.pto", &source)]);
+    let (code, _, err) = run(&["emit", &folder.at("x.pto"), "--target", "a2", "-o", &folder.at("p")]);
+    assert_eq!(code, 0, "{err}");
+    std::fs::write(folder.path("p/check.cpp"), check).unwrap();
+    super::beside::compile(&folder.path("p"), &["-fsyntax-only", "-I.", "-Iinclude", "-Ihost", "check.cpp"]);
+}
+
+/// Kernels are made for one size of each of their tensors.
+#[test]
+fn launches_of_a_kernel_on_tensors_of_two_sizes_are_refused() {
+    let kernels = "PTO_SHAPE(x, rows, 32)\nPTO_SHAPE(y, rows, 32)\n\
+        PTO_KERNEL_IMPL(addone, Tensor<float> x, Tensor<float> y) {\n\
+            for (uint32_t r = get_block_idx(); r < rows; r += get_block_num()) {\n\
+                VecTile<float, 1, 32> t;\n        TLOAD(t, x, {r});\n        TADDS(t, t, 1.0f);\n        TSTORE(y, t, {r});\n    }\n}\n";
+    let unit = |rows: u32| {
+        format!(
+            "use \"k.pto\"\nextern A: f32[8, 32]\nextern B: f32[{rows}, 32]\nextern C: f32[8, 32]\nextern D: f32[{rows}, 32]\n\
+             TG_BEGIN(G)\n  TG_KERNEL(P, addone, 3, AIV, 0)\n  MC_BIND(P, 0, A)\n  MC_BIND(P, 1, C)\n  \
+             TG_KERNEL(R, addone, 2, AIV, 0)\n  MC_BIND(R, 0, B)\n  MC_BIND(R, 1, D)\nTG_END(G)\nTG_LAUNCH(G, default)\nTG_SYNC(G)\n"
+        )
+    };
+    let folder = Folder::with(&[("k.pto", kernels), ("two.tg", &unit(16)), ("one.tg", &unit(8))]);
+    let emit = |name: &str| run(&["emit", &folder.at(name), "--target", "a2", "-o", &folder.at("p")]);
+    let (code, out, err) = emit("two.tg");
+    assert!(code == 1 && out.is_empty(), "{out}{err}");
+    assert!(
+        err.contains("`x` of the kernels is `A`, 1024 bytes, in one launch and `B`, 2048 bytes, in another"),
+        "{err}"
+    );
+    let (code, _, err) = emit("one.tg");
+    assert_eq!(code, 0, "{err}");
+}

@@ -1,6 +1,6 @@
 //! Programs of every kind, on every platform, in every expansion and under many seeds, each a program that runs its package many times.
 
-use super::beside::level;
+use super::beside::LEVEL;
 use super::{built, decode, device_library, in_one_file, linked_with, numbers, save, shared_sources};
 use crate::command::{Folder, ended, root, run, wsp};
 use std::os::unix::fs::PermissionsExt;
@@ -266,7 +266,7 @@ fn sanitizers_are_silent_over_packages() {
             let mut compile = Command::new(std::env::var_os("CXX").unwrap_or("c++".into()));
             compile.current_dir(&to).args([
                 "-std=c++17",
-                level(),
+                LEVEL,
                 "-pthread",
                 "-DPTO_PLATFORM=a2",
                 "-DWSP_ONE_FILE",
