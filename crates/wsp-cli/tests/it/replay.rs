@@ -172,17 +172,19 @@ fn a_trace_of_aicpus_has_as_many_workers_as_its_machine_has_units() {
     assert!(code == 0 && out.contains("on 72 threads"), "{out}{err}");
 }
 
-/// Two kernels that nothing orders, of as many blocks as the file is told, in a graph that is launched twice.
+/// Two kernels that nothing orders, one of them as often as the file is told, in a graph that is launched twice.
 const UNIT: &str = "
 use \"blocks.pto\"
-arg blocks = 4
+arg rounds: i64 = 4
 extern X: f32[64, 8]
 extern Y: f32[64, 8]
 extern Z: f32[64, 8]
 TG_BEGIN(G)
-  TG_KERNEL(A, exp_entry, blocks, AIV, 0)
-  MC_BIND(A, 0, X)
-  MC_BIND(A, 1, Y)
+  CF_LOOP(rounds, i, SEQUENTIAL)
+    TG_KERNEL(A, exp_entry, 4, AIV, 0)
+    MC_BIND(A, 0, X)
+    MC_BIND(A, 1, Y)
+  CF_ENDLOOP
   TG_KERNEL(B, exp_entry, 4, AIC, 0)
   MC_BIND(B, 0, X)
   MC_BIND(B, 1, Z)
@@ -246,9 +248,9 @@ fn an_order_of_another_run_of_a_task_graph_is_refused() {
     let (unit, trace) = (folder.at("unit.tg"), folder.at("t.pftrace"));
     let (code, _, err) = run(&["run", &unit, "--threads", "2", "--trace", &trace]);
     assert_eq!(code, 0, "{err}");
-    for blocks in ["blocks=3", "blocks=8"] {
+    for rounds in ["rounds=3", "rounds=8"] {
         fails(
-            &["run", &unit, "--set", blocks, "--replay", &trace],
+            &["run", &unit, "--set", rounds, "--replay", &trace],
             &["WSP1612", "order of starts", "--trace"],
         );
     }

@@ -181,11 +181,12 @@ fn names_of_a_trace_do_not_reach_the_terminal_as_commands() {
 #[test]
 fn text_has_a_gantt_chart_and_keeps_names_on_their_lines() {
     let folder = Folder::with(&[]);
-    let mut timeline = Timeline::default();
-    timeline.processes = vec!["two\nlines".to_owned()];
-    timeline.kernels = vec!["k\n  load       worker 7".to_owned()];
-    timeline.rows =
-        (0..2).map(|number| Row { process: 0, number, name: format!("worker {number}") }).collect();
+    let mut timeline = Timeline {
+        processes: vec!["two\nlines".to_owned()],
+        kernels: vec!["k\n  load       worker 7".to_owned()],
+        rows: (0..2).map(|number| Row { process: 0, number, name: format!("worker {number}") }).collect(),
+        ..Timeline::default()
+    };
     for (id, row, started, ended) in [(0, 0, 0, 320), (1, 1, 320, 640), (2, 1, 5, 7)] {
         let mut task = TaskRecord::new(TaskId(id), KernelId(0), Some(row));
         (task.started, task.ended) = (started, ended);
