@@ -240,7 +240,7 @@ def try_in_a_kernel() -> None:
 def starred_name_in_a_kernel() -> None:
     @kernel
     def k(x: In, y: Out):
-        t, *rest = pto.load(x), 1  # here
+        t, *_rest = pto.load(x), 1  # here
         pto.store(y, t)
 
     run_rows(k)

@@ -250,9 +250,14 @@ impl Program {
         }
         let units = self.inner.module().kernels.iter().map(|kernel| kernel.place());
         let units = units.chain(std::iter::repeat(ExecPool::Any.word()));
-        for ((name, body), unit) in self.inner.bodies.iter().zip(units) {
+        for (k, ((given, body), unit)) in self.inner.bodies.iter().zip(units).enumerate() {
             let entry = PyDict::new(py);
-            entry.set_item("name", name)?;
+            // Kernels of one function have names of their own in graphs and traces.
+            let of_plan = match &self.inner.body {
+                Body::Workload(plan) => plan.module.kernels.get(k).map(|kernel| &kernel.name),
+                Body::Launch { .. } => None,
+            };
+            entry.set_item("name", of_plan.unwrap_or(given))?;
             entry.set_item("unit", unit)?;
             entry.set_item("body", body)?;
             kernels.append(entry)?;
