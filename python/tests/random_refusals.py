@@ -9,11 +9,11 @@ from pto_wsp import errors
 from random_programs import SCHEDULES
 
 ASKED: list[set[str]] = [
+    {"dispatch", "named"},
     {"dispatch"},
-    {"dispatch"},
-    {"dispatch", "key"},
-    {"dispatch", "key"},
-    {"dispatch", "partition"},
+    {"dispatch", "named", "key"},
+    {"dispatch", "named", "key"},
+    {"dispatch", "named", "partition"},
     {"streams"},
     {"streams", "key"},
     {"exact"},
@@ -33,7 +33,7 @@ ASKED: list[set[str]] = [
     {"grid"},
     {"grid", "layout"},
 ]
-"""What each part of `SCHEDULES` asks for."""
+"""What each part of `SCHEDULES` asks for; one that is `named` gives each task to a worker."""
 assert len(ASKED) == len(SCHEDULES)
 
 Schedule = Sequence[tuple[tuple[str, Any], int]]
@@ -61,7 +61,7 @@ def certain(schedule: Schedule, chosen: dict[str, Any], tensors: Iterable[str], 
         found.add("WSP0415")
     if sum("ready" in facts for facts, _ in parts) > 1:
         found.add("WSP1200")
-    if "core_groups" in every and "work_steal" not in every:
+    if "core_groups" in every and ("work_steal" not in every or "named" in every):
         found.add("WSP0786")
     if {"pools", "workers"} <= every:
         found.add("WSP0786")

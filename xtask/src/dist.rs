@@ -29,6 +29,9 @@ const OLDEST: &str = "manylinux2014";
 /// Files beside `wsp` in its archive.
 const BESIDE: [&str; 4] = ["README.md", "LICENSE-MIT", "LICENSE-APACHE", "THIRD_PARTY.md"];
 
+/// What makes static programs smaller: one of functions whose code is the same, and addresses that are moved at the start written as bits.
+const SMALLER: [&str; 3] = ["--icf=all", "-z", "pack-relative-relocs"];
+
 /// A kind of processor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Machine {
@@ -202,9 +205,10 @@ impl<'p> Dist<'p> {
         if let Some(missing) = self.missing(&target)? {
             return Ok(Outcome::Skipped(missing));
         }
-        let mut cargo = self.project.cargo(&["build", "--release", "--locked", "--package", "wsp-cli"]);
+        let mut cargo = self.project.cargo(&["rustc", "--release", "--locked", "--package", "wsp-cli"]);
         let name = target.replace('-', "_").to_uppercase();
         cargo.args(["--target", &target]).env(format!("CARGO_TARGET_{name}_LINKER"), "rust-lld");
+        cargo.args(["--bin", "wsp", "--"]).args(SMALLER.map(|option| format!("-Clink-arg={option}")));
         self.build(&mut cargo, &target);
         if !succeeds(&mut cargo)? {
             return Ok(Outcome::Ran(false));

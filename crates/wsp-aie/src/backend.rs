@@ -276,10 +276,17 @@ impl Compiled {
         listed(simulated, format!("{name}={length}"), &args)
     }
 
+    /// Whether a launch of a length is a design.
+    fn lowers(&self, simulated: &dyn Program, launch: &Args, length: (&str, i64)) -> bool {
+        self.of_length(simulated, launch, length).is_ok_and(|launch| self.design(&[launch]).is_ok())
+    }
+
     /// A design with one sequence for all lengths of a range.
     fn ranged(&self, launch: &Args, range: &Range) -> Result<Lowered, Diagnostics> {
-        let mut lengths = range.first()?;
         let simulated = self.of.simulation.compile(&self.by_process)?;
+        let is_extent = is_extent(&kernels_of(&self.source)?.module, &range.name);
+        range.fits(is_extent, &|length| self.lowers(&*simulated, launch, (&range.name, length)))?;
+        let mut lengths = range.first()?;
         for _ in 0..PASSES {
             let all: Vec<i64> = lengths.iter().copied().collect();
             let launches = self.of_lengths(launch, &range.name, &all)?;

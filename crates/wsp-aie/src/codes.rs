@@ -121,9 +121,10 @@ Packets have numbers from 0 to 31 and one source; a number leaves a port once.";
     pub(crate) CASCADE = 1848, "cascade between cores that are not neighbours",
         "\
 A cascade goes from a core to the next to the east or south.";
-    pub(crate) BALANCE = 1849, "fifo that is given too few objects",
+    pub(crate) BALANCE = 1849, "fifo that is given too few objects, or too many",
         "\
-From what the host takes follows how often each core repeats its body, and from that how many objects it needs. A memory tile does not send an object again unless `repeat_count` says so.";
+From what the host takes follows how often each core repeats its body, and from that how many objects it needs. A memory tile does not send an object again unless `repeat_count` says so.
+Objects that a sequence leaves in a fifo, and no core holds, are the first that the next launch takes: this is a warning.";
     pub(crate) CALL = 1850, "call of a kernel that is declared otherwise",
         "\
 A kernel is declared in the device with the types that it is called with.";
@@ -139,13 +140,20 @@ A block of `aie.mem`, `aie.memtile_dma` or `aie.shim_dma` becomes one descriptor
     pub(crate) INITIAL = 1854, "initial objects that are not those of the fifo",
         "\
 A fifo that begins with objects has as many of them as its producer has buffers, each with all elements of the object's type, and begins on a tile with memory.";
+    pub(crate) GUARD = 1855, "lock that guards nothing",
+        "\
+A lock keeps two users of memory apart where one of them releases what the other acquires. One that is acquired only, released only, or used by one core or channel alone lets all others go on as they are.";
+    pub(crate) SHARED = 1856, "memory that two use at once",
+        "\
+Cores and channels that use one buffer take turns where each acquires a lock that the other releases behind its use, or where objects of a fifo go from one to the other. The locks of a pair of them begin
+at one for each buffer, counted together: with more both use a buffer at once.";
     pub(crate) DEADLOCK = 1860, "design that hangs",
         "\
 Nothing can go on, and the host still waits for a transfer. The notes go from what it waits for to the cause: a circle of cores and streams each of which waits for the
 next, or something that never comes.";
     pub(crate) FAULT = 1861, "fault of a core that runs",
         "\
-A core accesses an element beyond its memory, divides by 0, uses or gives back an object that it does not hold, or calls a kernel that no function stands for; or a launch
+A core accesses an element beyond its memory, divides by 0, uses an object that it has given back or does not hold, gives back one that it does not hold, or calls a kernel that no function stands for; or a launch
 takes too many instructions.";
     pub(crate) LAUNCH = 1862, "launch with other values than the sequence takes",
         "\
@@ -160,6 +168,10 @@ The interpreter runs fifos, links, cores and the transfers of the host. Chains o
         "\
 The transfers of a sequence write some elements of an array that it does not read; the others stay as they were. Of a program, its tasks store a part: a bound, a size or a condition leaves out
 the rest. Where that is meant, nothing is to be done.";
+    pub(crate) UNWAITED = 1869, "output that a sequence does not wait for",
+        "\
+A sequence ends, and with it the launch, while a transfer into the memory of the host may go on: no wait tells that it is done. The host may read the array before its elements are there. A check warns of
+it; a run has no result then.";
     pub(crate) GRAPH = 1870, "graph of processes that does not fit together",
         "\
 Nets have nodes at both ends, and nodes stand on tiles of their kind: processes on compute tiles, memories on memory tiles, transfers of the host on shim tiles.";
@@ -176,3 +188,6 @@ An array runs tasks that are known before it starts, on cores that pass boxes of
 are read in the order in which they are written. Each process of a pipeline is a core; tasks outside of pipelines are dealt to as many cores as they can be dealt to evenly. `docs/reference/aie.md`
 has the rules.";
 }
+
+/// The code of a run that its caller has stopped, on any target.
+pub(crate) const STOPPED: wsp_diag::Code = wsp_diag::Code(574);

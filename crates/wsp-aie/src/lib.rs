@@ -61,6 +61,7 @@ mod number;
 pub mod place;
 pub mod route;
 pub mod run;
+mod unwaited;
 
 pub use backend::{AieBackend, DesignArg, DesignFile, DesignRun, Simulation};
 pub use check::check;

@@ -6,7 +6,7 @@ wsp_diag::codes! {
          gives a memory a size of 0 or an alignment that is no power of two. Repair the table of the target.";
     pub(crate) NOT_STATIC = 1701, "a tile's capacity is not known at emission",
         "Buffers of a core have a fixed size. Rows and columns of every tile, and its element type, are known when code is emitted:\n\
-         give the parameters that they depend on with `--set NAME=VALUE`, or write a constant.";
+         give the parameters that they depend on with `--set NAME=VALUE`, which the help names, or write a constant.";
     pub(crate) NOT_A_KERNEL = 1702, "not a kernel with a body",
         "Only kernels that are written with tile operations become tile programs. One that is a Python function, or that is declared\n\
          only, has nothing to translate. Write its body in `.pto`, or with the operations of `pto`.";

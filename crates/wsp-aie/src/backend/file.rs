@@ -179,10 +179,11 @@ impl DesignFile {
         let args = self.args(sequence).map_err(refused)?;
         let mut values =
             args.iter().map(|arg| value(arg, given)).collect::<Result<Vec<Arg>, _>>().map_err(refused)?;
-        let ran = run_both(&self.design, Some(sequence), &mut values, &mut |_, _| false);
+        let ran = run_both(&self.design, Some(sequence), &mut values, &mut |_, _| false, None);
         let (counts, notes) = ran.map_err(|failure| match failure {
             Failure::Fault(fault) => RunError::Failed(fault.into()),
             Failure::Deadlock(stuck) => RunError::Stuck(stuck.diagnostic().into()),
+            Failure::Cancelled => RunError::Cancelled(failure.diagnostic().into()),
         })?;
         let mut outputs = Arrays::new();
         for (arg, value) in args.iter().zip(values).filter(|(arg, _)| arg.written) {

@@ -259,12 +259,16 @@ impl Prepared for Ready {
         let unwritten = self.unwritten()?;
         let mut given = self.given().map_err(|fault| RunError::Refused(fault.into()))?;
         let begun = clock();
-        let failed = |fault: Diagnostic| RunError::Failed(placeless(fault).into());
-        let (counts, extra) =
-            run_both(&self.design, None, &mut given, &mut |_, _| false).map_err(|failure| match failure {
-                Failure::Fault(fault) => failed(fault),
-                Failure::Deadlock(stuck) => RunError::Stuck(placeless(stuck.diagnostic()).into()),
-            })?;
+        let cancel = self.options.cancel.as_ref();
+        let ran = run_both(&self.design, None, &mut given, &mut |_, _| false, cancel);
+        let (counts, extra) = ran.map_err(|failure| {
+            let found = placeless(failure.diagnostic()).into();
+            match failure {
+                Failure::Fault(_) => RunError::Failed(found),
+                Failure::Deadlock(_) => RunError::Stuck(found),
+                Failure::Cancelled => RunError::Cancelled(found),
+            }
+        })?;
         let outcome = self.ran((counts, extra), given, (begun.elapsed(), unwritten));
         self.outcome = Some(outcome.map_err(|fault| RunError::Failed(fault.into()))?);
         Ok(())

@@ -4,7 +4,7 @@ use crate::codes;
 use crate::design::Design;
 use crate::lower::Lowered;
 use crate::mlir::{Form, Version, parse, print};
-use wsp_diag::{Diagnostic, Diagnostics, FileId};
+use wsp_diag::{Code, Diagnostic, Diagnostics, FileId};
 
 /// The text of a design.
 pub(super) fn text(lowered: &Lowered) -> String {
@@ -24,13 +24,9 @@ pub(super) fn checked(text: &str) -> Result<(Design, Vec<Diagnostic>), Diagnosti
     let design = read.ok_or_else(|| Diagnostic::error(codes::DEVICE, "the text has no device"))?;
     let found: Vec<Diagnostic> = crate::check(&design).into_iter().map(placeless).collect();
     if found.iter().any(Diagnostic::is_error) {
-        let of_program = |fault: Diagnostic| {
-            match fault.code {
-            codes::STALL => fault.help(
-                "start the tasks that pass boxes to each other in one loop, so that a core takes a box soon after it is made, or use fewer tiles or workers",
-            ),
-            _ => fault,
-        }
+        let of_program = |fault: Diagnostic| match helped(fault.code) {
+            Some(help) => Diagnostic { help: vec![help.to_owned()], ..fault },
+            None => fault,
         };
         return Err(Diagnostics(found.into_iter().filter(Diagnostic::is_error).map(of_program).collect()));
     }
@@ -40,6 +36,21 @@ pub(super) fn checked(text: &str) -> Result<(Design, Vec<Diagnostic>), Diagnosti
     };
     Ok((design, found.into_iter().map(of_program).collect()))
 }
+
+/// What a program writes where its design breaks a rule; help that is of text would name what it does not have.
+fn helped(code: Code) -> Option<&'static str> {
+    Some(match code {
+        codes::STALL | codes::DESCRIPTORS | codes::PROGRAM => ONE_LOOP,
+        codes::GRANULE => {
+            "have rows of tiles, and where they begin, be multiples of 4 bytes: 4 elements of `i8`, 2 of `bf16`"
+        }
+        _ => return None,
+    })
+}
+
+/// Fewer boxes are in flight then, each of which takes a descriptor at both ends of its fifo and a place of its own in a core's program.
+const ONE_LOOP: &str = "start the tasks that pass boxes to each other in one loop, as in `parallel for i in 0..n { first(at = i); second(at = i); }`, so that a core takes a box soon after it is made, or have \
+                        kernels be processes of a pipeline";
 
 /// What a program writes where tasks leave elements of an output.
 const STORE: &str = "have tasks store all of the output, or give it as many elements as they store";

@@ -3,7 +3,7 @@
 use super::Findings;
 use crate::codes;
 use crate::design::{Buffer, Design, Lock};
-use crate::device::{LOCK_MAX, Tile, TileKind};
+use crate::device::{LOCK_MAX, STACK, Tile, TileKind};
 use std::collections::BTreeMap;
 
 pub(super) fn check(design: &Design, findings: &mut Findings) {
@@ -43,40 +43,61 @@ type Placed<'d> = (u64, u64, &'d Buffer);
 /// A buffer lies in its tile's memory, and in its bank.
 fn place<'d>(design: &Design, buffer: &'d Buffer, findings: &mut Findings) -> Option<Placed<'d>> {
     let model = design.device.kind(buffer.tile).map(TileKind::model).filter(|model| model.memory > 0)?;
-    let mut wrong = |message: String| {
-        findings.add(codes::MEMORY, buffer.span, message);
-        None
-    };
     let size = design.module.ty(buffer.value).bytes().unwrap_or(0);
     let bank = model.memory / u64::from(model.banks);
     if size > model.memory {
-        return wrong(format!(
-            "a buffer of {size} bytes on tile {}, which has {}",
-            buffer.tile, model.memory
-        ));
+        return wrong(
+            buffer,
+            findings,
+            format!("a buffer of {size} bytes on tile {}, which has {}", buffer.tile, model.memory),
+        );
     }
     if let Some(number) = buffer.bank.filter(|number| *number >= model.banks) {
-        return wrong(format!(
-            "bank {number} of tile {}, which has banks 0 to {}",
-            buffer.tile,
-            model.banks - 1
-        ));
+        return wrong(
+            buffer,
+            findings,
+            format!("bank {number} of tile {}, which has banks 0 to {}", buffer.tile, model.banks - 1),
+        );
     }
     let from = buffer.address?;
     let end = from.saturating_add(size);
+    let core = design.cores.iter().find(|core| core.tile == buffer.tile);
+    let stack = core.map_or(0, |core| core.stack.unwrap_or(STACK));
+    if from < stack && size > 0 {
+        let message = format!(
+            "a buffer has bytes {from} to {end} of tile {}, and the stack of its core those from 0 to {stack}",
+            buffer.tile
+        );
+        let help = format!("put it at {stack} or above, or give the core a `stack_size` of at most {from}");
+        findings.add(codes::MEMORY, buffer.span, message).help.push(help);
+        return None;
+    }
     if end > model.memory {
-        return wrong(format!("a buffer ends at byte {end} of a memory of {}", model.memory));
+        return wrong(
+            buffer,
+            findings,
+            format!("a buffer ends at byte {end} of a memory of {}", model.memory),
+        );
     }
     if let Some(number) = buffer.bank {
         let first = u64::from(number) * bank;
         if from < first || end > first + bank {
-            return wrong(format!(
-                "a buffer has bytes {from} to {end}, and bank {number} those from {first} to {}",
-                first + bank
-            ));
+            return wrong(
+                buffer,
+                findings,
+                format!(
+                    "a buffer has bytes {from} to {end}, and bank {number} those from {first} to {}",
+                    first + bank
+                ),
+            );
         }
     }
     Some((from, end, buffer))
+}
+
+fn wrong<'d>(buffer: &'d Buffer, findings: &mut Findings, message: String) -> Option<Placed<'d>> {
+    findings.add(codes::MEMORY, buffer.span, message);
+    None
 }
 
 /// Buffers of a tile have bytes of their own.

@@ -31,24 +31,30 @@
 //! | 1846 | streams go from a port to another, and end in a port alone |
 //! | 1847 | packets have numbers of 5 bits and one source |
 //! | 1848 | cascades go to the next core |
-//! | 1849 | each fifo is given the objects that what the host waits for needs |
+//! | 1849 | each fifo is given the objects that what the host waits for needs, or a warning tells which are too many |
 //! | 1850 | kernels are called as they are declared |
 //! | 1851 | a core's program fits its memory |
 //! | 1852 | the design does not hang, whatever its data |
 //! | 1853 | a block of a chain is one descriptor at most, which acquires one lock at most and releases one at most |
 //! | 1854 | initial objects are those that the producer has |
+//! | 1855 | a lock is released by one that uses memory and acquired by another, or a warning tells that it is not |
+//! | 1856 | users of a buffer are kept apart by locks with as many credits as buffers, or by a fifo, or a warning tells that they are not |
 //! | 1863 | it does not do so by buffers only that lowering adds |
 //! | 1868 | transfers write all of an array, or a warning counts the rest |
+//! | 1869 | sequences wait for what they write, or a warning tells what for they do not |
 
 mod balance;
 mod buffers;
 mod chains;
 mod cores;
 mod fifos;
+mod guards;
 mod moved;
+mod shared;
 mod streams;
 mod tiles;
 mod transfers;
+mod waits;
 
 pub(crate) use cores::size;
 
@@ -89,6 +95,10 @@ pub fn check(design: &Design) -> Vec<Diagnostic> {
     }
     if findings.0.iter().all(|found| !found.is_error()) {
         moved::check(design, &mut findings);
+        waits::check(design, &mut findings);
+        let uses = shared::Uses::of(design);
+        guards::check(design, &uses, &mut findings);
+        shared::check(design, &uses, &mut findings);
     }
     findings.0.sort_by_key(|found| found.primary.as_ref().map_or(0, |label| label.span.start));
     findings.0

@@ -70,6 +70,23 @@ impl Reason {
             Reason::InPlace => "what a tensor holds is not on the core, so nothing is added to it",
         }
     }
+
+    /// What to write in its place.
+    fn help(self) -> &'static str {
+        match self {
+            Reason::Elements => "give tiles elements of one of these, or run the program on `cpu_sim`",
+            Reason::Function => {
+                "compute it of what cores have, such as `TEXP`, `TSQRT`, `TRSQRT`, `TRECIP` and `TTANH`, or run the program on `cpu_sim`"
+            }
+            Reason::Box => {
+                "load and store tiles of constant sizes at places that follow from words of the descriptor and parameters"
+            }
+            Reason::Host => "leave it out, or run the program on `cpu_sim`",
+            Reason::InPlace => {
+                "store parts to places of their own with `TSTORE`, and add them up in a kernel that loads them"
+            }
+        }
+    }
 }
 
 /// What a kernel has no body for.
@@ -89,6 +106,7 @@ impl Refusal {
         Diagnostic::error(codes::KERNEL, format!("{} has no body for a core", self.what))
             .at(self.span, "")
             .note(self.reason.text().to_owned())
+            .help(self.reason.help())
     }
 }
 

@@ -39,7 +39,7 @@ pub(super) fn place(
     trace: &Trace,
     assigned: &Assigned,
     (flows, deep): (&Flows, u32),
-    ends: &[HostEnd],
+    (ends, before): (&[HostEnd], &[Tile]),
     (device, steps): (Device, u32),
 ) -> Result<Placed, Diagnostic> {
     let mut graph = Graph { device, nodes: Vec::new(), nets: Vec::new() };
@@ -104,7 +104,9 @@ pub(super) fn place(
             via_dma: false,
         });
     }
-    let placement = place::place_within(&graph, steps).map_err(|fault| match fault.code {
+    let again = place::place_again(&graph, before).map(Ok);
+    let placement = again.unwrap_or_else(|| place::place_within(&graph, steps));
+    let placement = placement.map_err(|fault| match fault.code {
         codes::GRAPH if trace.grid.is_some() => fault.help(format!(
             "map tasks to a grid of at most {} columns and {} rows: `spatial_map(({}, {}))`",
             device.cols,
@@ -199,7 +201,7 @@ fn with_channels(mut fault: Diagnostic, trace: &Trace, (flows, assigned): (&Flow
     let names: Vec<String> = tensors.iter().map(|at| format!("`{}`", trace.tensors[*at].name)).collect();
     let (verb, way) = if produces { ("makes", "out of") } else { ("takes", "into") };
     fault.help = vec![format!(
-        "have kernels of `{}` {} fewer tensors, such as two of one size as the halves of one, or put what one kernel does into two",
+        "have kernels of `{}` {} fewer tensors, such as two of one size as the halves of one, or put what one kernel does into two, each a process of a pipeline with a core of its own",
         assigned.names[core],
         if produces { "store" } else { "load" }
     )];

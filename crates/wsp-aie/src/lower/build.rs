@@ -27,7 +27,8 @@ impl Draft<'_> {
     /// No places, or no ways of streams.
     pub(super) fn design(&self, (device, steps): (Device, u32)) -> Result<Lowered, Diagnostic> {
         let Part { trace, assigned, flows } = &self.parts[0];
-        let placed = array::place(trace, assigned, (flows, self.deep), &self.ends, (device, steps))?;
+        let ends = (self.ends.as_slice(), self.tiles.as_slice());
+        let placed = array::place(trace, assigned, (flows, self.deep), ends, (device, steps))?;
         let mut design = Design::new("main", device);
         let fifos = self.fifos(&placed, &mut design);
         for (core, program) in self.programs.iter().enumerate() {

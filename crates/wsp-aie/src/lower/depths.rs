@@ -20,6 +20,7 @@ impl Draft<'_> {
         if !(0..lowered.design.sequences.len()).any(hangs) {
             return lowered;
         }
+        self.tiles.clone_from(&lowered.placed.tiles);
         let shallow = DEPTHS.iter().filter(|deep| **deep < most).count();
         for deep in &DEPTHS[..DEPTHS.len().min(shallow + 1)] {
             self.deep = *deep;

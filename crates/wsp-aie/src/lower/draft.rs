@@ -7,7 +7,7 @@ use super::range::{Fitted, Listing};
 use super::trace::Trace;
 use super::{Launch, Lowered, Part, flow, order};
 use crate::codes;
-use crate::device::Device;
+use crate::device::{Device, Tile};
 use wsp_diag::Diagnostic;
 
 /// Tasks on cores, and what flows.
@@ -22,6 +22,8 @@ pub(super) struct Draft<'a> {
     pub(super) fitted: Option<Fitted>,
     /// How deep fifos between cores are to be that need it; 0 where none is known to.
     pub(super) deep: u32,
+    /// Where nodes stood before fifos were made deeper; empty before.
+    pub(super) tiles: Vec<Tile>,
 }
 
 impl<'a> Draft<'a> {
@@ -51,7 +53,7 @@ impl<'a> Draft<'a> {
             programs.push(Program::new(&parts, (core, &mut bodies))?);
         }
         let fitted = listing.map(|listing| listing.fit((&parts, &ends), &programs)).transpose()?;
-        Ok(Draft { launches, listing, parts, programs, bodies, ends, fitted, deep: 0 })
+        Ok(Draft { launches, listing, parts, programs, bodies, ends, fitted, deep: 0, tiles: Vec::new() })
     }
 
     /// A design, where tiles have too little memory with fifos that are only as deep as they must be.

@@ -66,10 +66,35 @@ impl Range {
             let message = format!(
                 "lengths {from} to {to} of `{name}`, and a range has {MOST} at most, from 1 to {LONGEST}"
             );
-            return Err(refused(message).help(format!("give a shorter one: `--lengths {name}=1..=8192`")));
+            return Err(refused(message));
         }
         let spread = [0, 3, 7, 13, 29, 61, 97].map(|part| from + (to - from) * part / 100);
         Ok(spread.into_iter().chain([*from, from + 1, *to]).collect())
+    }
+}
+
+impl Range {
+    /// Refuses a range that is none, with one that launches take: `takes` says whether there is a design of a length. Extents of arrays have none.
+    pub(crate) fn fits(&self, is_extent: bool, takes: &dyn Fn(i64) -> bool) -> Result<(), Diagnostic> {
+        let Err(fault) = self.first() else { return Ok(()) };
+        let (from, mut to) = (self.from.clamp(1, LONGEST), self.from.clamp(1, LONGEST));
+        if !takes(from) {
+            return Err(fault.help("give a range of lengths that launches take"));
+        }
+        if is_extent {
+            let help = format!(
+                "have a sequence for each length: `--lengths {}={from}`, and others behind commas",
+                self.name
+            );
+            return Err(fault.help(help));
+        }
+        // What a launch has no room for, none of a greater length has.
+        let mut beyond = self.to.min(LONGEST).min(from + MOST - 1).max(from) + 1;
+        while to + 1 < beyond {
+            let middle = to + (beyond - to) / 2;
+            if takes(middle) { to = middle } else { beyond = middle }
+        }
+        Err(fault.help(format!("give one that launches take: `--lengths {}={from}..={to}`", self.name)))
     }
 }
 

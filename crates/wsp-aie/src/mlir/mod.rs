@@ -7,6 +7,7 @@
 mod custom;
 mod custom_print;
 mod lex;
+mod numbers;
 mod parse;
 mod pretty;
 mod print;

@@ -7,7 +7,7 @@ use super::tree::{Attr, Block, Module, Op, Region, Shaped, Type, Value};
 use super::{custom, pretty};
 use crate::codes;
 use wsp_core::limits::MAX_UNIT_BYTES;
-use wsp_diag::{Diagnostic, FileId, Span};
+use wsp_diag::{Diagnostic, FileId, Label, Span};
 use wsp_ordered::OrderedMap;
 use wsp_syntax::{Cursor, Ends, Tok, shorten, tokens};
 
@@ -68,6 +68,11 @@ impl Reader<'_> {
         }
         let (mut op, types) = if self.at(Tok::Str) { self.generic()? } else { pretty::read(self)? };
         op.span = self.cursor.span_from(start);
+        if let Some(value) = op.find("value").filter(|_| op.name == "arith.constant")
+            && let Some(ty) = types.first()
+        {
+            self.constant_fits(value, ty, op.span)?;
+        }
         self.name_results(&mut op, &types, &names)?;
         Ok(op)
     }
@@ -264,9 +269,16 @@ impl Reader<'_> {
     }
 
     fn block(&mut self, args: Vec<Value>) -> Read<Block> {
-        let mut ops = Vec::new();
+        let mut ops: Vec<Op> = Vec::new();
         while !matches!(self.cursor.tok(), Tok::RBrace | Tok::Caret | Tok::Eof) {
-            ops.push(self.op()?);
+            let op = self.op()?;
+            if let Some(last) = ops.last().filter(|last| table::is_terminator(&last.name)) {
+                let message = format!("`{}` stands behind `{}`, which ends its block", op.name, last.name);
+                let mut fault = Diagnostic::error(codes::SYNTAX, message).at(op.span, "");
+                fault.labels.push(Label { span: last.span, text: "the block ends here".to_owned() });
+                return Err(Box::new(fault.help("put it before that operation, or leave it out")));
+            }
+            ops.push(op);
         }
         Ok(Block { args, ops })
     }

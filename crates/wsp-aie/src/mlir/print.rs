@@ -162,9 +162,8 @@ impl Printer<'_> {
                 self.out.push_str(":\n");
             }
             self.ops(&block.ops);
-            let is_ended =
-                |op: &Op| matches!(op.name.as_str(), "aie.end" | "aie.next_bd" | "func.return" | "scf.yield");
-            if let Some(ends) = ends.filter(|_| !block.ops.last().is_some_and(is_ended)) {
+            let is_ended = block.ops.last().is_some_and(|last| table::is_terminator(&last.name));
+            if let Some(ends) = ends.filter(|_| !is_ended) {
                 self.ops(&[Op::new(ends)]);
             }
         }

@@ -1,10 +1,11 @@
 //! Reading types and attributes, and what all readers of the text share.
 
 use super::tree::{Attr, Dim, MAX_DEPTH, Module, Shaped, Type};
+use super::types::as_numbers;
 use crate::codes;
 use wsp_diag::{Code, Diagnostic, Span};
 use wsp_ordered::OrderedMap;
-use wsp_syntax::{Cursor, Tok, integer};
+use wsp_syntax::{Cursor, Tok};
 
 /// What is read, or why it cannot be.
 pub(super) type Read<T> = Result<T, Box<Diagnostic>>;
@@ -132,38 +133,6 @@ impl<'t> Reader<'t> {
         self.cursor.bump();
         let text = self.cursor.text_of(token);
         Ok(text[1..text.len() - 1].to_owned())
-    }
-
-    /// An integer, perhaps with `-`.
-    pub(super) fn int(&mut self) -> Read<i64> {
-        let at = self.cursor.span();
-        let negative = self.eat(Tok::Minus);
-        if !self.at(Tok::Number) {
-            return self.expected("an integer");
-        }
-        let token = self.cursor.bump();
-        let text = self.cursor.text_of(token);
-        let value =
-            integer(text, false).ok().map(i128::from).map(|value| if negative { -value } else { value });
-        // Of 64 bits without sign the upper half is the negative half.
-        let fits =
-            |value: i128| i64::try_from(value).ok().or_else(|| u64::try_from(value).ok().map(|v| v as i64));
-        match value.and_then(fits) {
-            Some(value) => Ok(value),
-            None => self.fault(
-                codes::NUMBER,
-                at,
-                format!("`{}` is no integer of 64 bits", self.cursor.text_of(token)),
-            ),
-        }
-    }
-
-    pub(super) fn unsigned(&mut self) -> Read<u64> {
-        let at = self.cursor.span();
-        match u64::try_from(self.int()?) {
-            Ok(value) => Ok(value),
-            Err(_) => self.fault(codes::NUMBER, at, "a number below 0 where none can be"),
-        }
     }
 
     /// A type.
@@ -356,35 +325,6 @@ impl<'t> Reader<'t> {
         Ok(attr)
     }
 
-    /// A number and its type.
-    pub(super) fn number(&mut self) -> Read<Attr> {
-        let at = self.cursor.span();
-        let negative = self.at(Tok::Minus);
-        let token = self.cursor.peek(usize::from(negative));
-        let text = self.cursor.text_of(token);
-        let is_hex = text.starts_with("0x") || text.starts_with("0X");
-        if is_hex || !text.contains(['.', 'e', 'E']) {
-            let value = self.int()?;
-            let ty = if self.eat(Tok::Colon) { self.ty()? } else { Type::Int(64) };
-            if ty.is_float() && is_hex {
-                return Ok(Attr::Float(from_bits(value as u64, &ty), ty));
-            }
-            return Ok(Attr::Int(value, ty));
-        }
-        if negative {
-            self.cursor.bump();
-        }
-        self.cursor.bump();
-        let Ok(value) = text.parse::<f64>() else {
-            return self.fault(codes::NUMBER, at, format!("`{text}` is no number"));
-        };
-        let ty = if self.eat(Tok::Colon) { self.ty()? } else { Type::F64 };
-        if !ty.is_float() {
-            return self.fault(codes::NUMBER, at, format!("`{text}` has a type of integers"));
-        }
-        Ok(Attr::Float(if negative { -value } else { value }, ty))
-    }
-
     /// `#dialect<…>` or `#dialect.name<…>`.
     fn dialect_attr(&mut self) -> Read<Attr> {
         let start = self.cursor.token().start as usize;
@@ -439,26 +379,6 @@ impl<'t> Reader<'t> {
         let stride = self.unsigned()?;
         self.take(Tok::Gt)?;
         Ok(Dim { size, stride })
-    }
-}
-
-/// Elements of a type of numbers: what is written as an integer is the bits of one.
-fn as_numbers(values: &mut Attr, element: &Type) {
-    match values {
-        Attr::Array(items) => items.iter_mut().for_each(|item| as_numbers(item, element)),
-        Attr::Int(bits, _) => *values = Attr::Float(from_bits(*bits as u64, element), element.clone()),
-        Attr::Float(_, ty) => *ty = element.clone(),
-        _ => {}
-    }
-}
-
-/// The number that bits stand for in a type.
-fn from_bits(bits: u64, ty: &Type) -> f64 {
-    match ty {
-        Type::F32 => f64::from(f32::from_bits(bits as u32)),
-        Type::Bf16 => f64::from(f32::from_bits((bits as u32) << 16)),
-        Type::F16 => f64::from(crate::number::f16_to_f32(bits as u16)),
-        _ => f64::from_bits(bits),
     }
 }
 

@@ -117,6 +117,11 @@ const fn own(name: &'static str, own: Own, made: Made, ends: Option<&'static str
     Row { name, spelling: Spelling::Own(own), made, ends }
 }
 
+/// Whether an operation ends its block.
+pub(crate) fn is_terminator(name: &str) -> bool {
+    matches!(name, "aie.dma_start" | "aie.end" | "aie.next_bd" | "func.return" | "scf.yield")
+}
+
 const BINARY: &str = "% , % {} : tt";
 const UNARY: &str = "% {} : tt";
 const CAST: &str = "% {} : t0 to r";

@@ -1,4 +1,4 @@
-//! Types and attributes as text.
+//! Types and attributes as text, and numbers that are written as their bits.
 
 use super::tree::{Attr, Dim, Shaped, Type};
 use std::fmt::Write as _;
@@ -211,4 +211,24 @@ fn write_float(out: &mut String, value: f64, ty: &Type) {
         }
         _ => write!(out, "0x{:016X}", value.to_bits()),
     };
+}
+
+/// Elements of a type of numbers: what is written as an integer is the bits of one.
+pub(super) fn as_numbers(values: &mut Attr, element: &Type) {
+    match values {
+        Attr::Array(items) => items.iter_mut().for_each(|item| as_numbers(item, element)),
+        Attr::Int(bits, _) => *values = Attr::Float(from_bits(*bits as u64, element), element.clone()),
+        Attr::Float(_, ty) => *ty = element.clone(),
+        _ => {}
+    }
+}
+
+/// The number that bits stand for in a type.
+pub(super) fn from_bits(bits: u64, ty: &Type) -> f64 {
+    match ty {
+        Type::F32 => f64::from(f32::from_bits(bits as u32)),
+        Type::Bf16 => f64::from(f32::from_bits((bits as u32) << 16)),
+        Type::F16 => f64::from(crate::number::f16_to_f32(bits as u16)),
+        _ => f64::from_bits(bits),
+    }
 }

@@ -6,6 +6,7 @@
 
 mod bound;
 mod exact;
+mod load;
 mod proof;
 mod search;
 
@@ -107,6 +108,18 @@ pub fn place_within(graph: &Graph, steps: u32) -> Result<Placement, Diagnostic> 
     }
     let bound = bound::root(graph);
     Ok(Placement { cost: graph.cost(&tiles), bound, tiles, proof: None })
+}
+
+/// The placement of a graph whose nets have other bytes, where this one takes them too: what it costs does not follow from them.
+pub(crate) fn place_again(graph: &Graph, tiles: &[Tile]) -> Option<Placement> {
+    let movable = graph.nodes.iter().filter(|node| node.at.is_none()).count();
+    let fits = tiles.len() == graph.nodes.len() && movable > EXACT && graph.is_legal(tiles);
+    fits.then(|| Placement {
+        cost: graph.cost(tiles),
+        bound: bound::root(graph),
+        tiles: tiles.to_vec(),
+        proof: None,
+    })
 }
 
 fn refused(text: String) -> Diagnostic {

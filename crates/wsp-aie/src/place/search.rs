@@ -1,6 +1,7 @@
 //! A placement that costs little: nodes next to those that they have traffic with, then moves and exchanges while they help, from many
 //! starts. The same graph gives the same placement.
 
+use super::load::Load;
 use super::{Graph, distance};
 use crate::device::{Tile, TileKind};
 
@@ -105,10 +106,6 @@ impl Search<'_> {
         at.into_iter().flatten().collect()
     }
 
-    fn score(&self, tiles: &[Tile]) -> Score {
-        (self.graph.overload(&super::all(tiles)), self.graph.cost(tiles))
-    }
-
     /// The cost of the nets of one or two nodes.
     fn around(&self, tiles: &[Tile], node: usize, other: Option<usize>) -> u64 {
         let of = |net: &usize| {
@@ -124,14 +121,15 @@ impl Search<'_> {
 
     /// Moves and exchanges nodes while that helps.
     fn descend(&mut self, tiles: &mut [Tile]) -> Score {
-        let mut score = self.score(tiles);
+        let mut load = Load::of(self.graph, tiles);
+        let mut score = (load.over(), self.graph.cost(tiles));
         loop {
             let before = score;
             for node in self.movable.clone() {
                 for tile in self.of_kind(self.graph.nodes[node].kind).to_vec() {
                     self.steps += 1;
                     if tile != tiles[node] {
-                        score = self.attempt(tiles, node, tile, score);
+                        score = self.attempt((tiles, &mut load), node, tile, score);
                     }
                 }
             }
@@ -142,7 +140,13 @@ impl Search<'_> {
     }
 
     /// Puts a node on a tile, and what stands there in its place, if that helps.
-    fn attempt(&self, tiles: &mut [Tile], node: usize, tile: Tile, score: Score) -> Score {
+    fn attempt(
+        &self,
+        (tiles, load): (&mut [Tile], &mut Load<'_>),
+        node: usize,
+        tile: Tile,
+        score: Score,
+    ) -> Score {
         let from = tiles[node];
         let other = self.on(tiles, node, tile);
         if other.is_some_and(|other| self.graph.nodes[other].at.is_some()) {
@@ -157,14 +161,31 @@ impl Search<'_> {
         };
         put(tiles, tile, from);
         let cost = score.1 - before + self.around(tiles, node, other);
-        if score.0 > 0 || cost < score.1 {
-            let now = (self.graph.overload(&super::all(tiles)), cost);
-            if now < score {
-                return now;
-            }
-        }
         put(tiles, from, tile);
+        if score.0 == 0 && cost >= score.1 {
+            return score;
+        }
+        self.asks(load, tiles, (node, other), false);
+        put(tiles, tile, from);
+        self.asks(load, tiles, (node, other), true);
+        let now = (load.over(), cost);
+        if now < score {
+            return now;
+        }
+        self.asks(load, tiles, (node, other), false);
+        put(tiles, from, tile);
+        self.asks(load, tiles, (node, other), true);
         score
+    }
+
+    /// One or two nodes and their nets come to where they are, or leave it.
+    fn asks(&self, load: &mut Load<'_>, tiles: &[Tile], (node, other): (usize, Option<usize>), more: bool) {
+        load.node(node, tiles[node], more);
+        self.nets[node].iter().for_each(|net| load.net(&self.graph.nets[*net], tiles, more));
+        let Some(other) = other else { return };
+        load.node(other, tiles[other], more);
+        let own = self.nets[other].iter().filter(|net| !self.nets[node].contains(net));
+        own.for_each(|net| load.net(&self.graph.nets[*net], tiles, more));
     }
 
     /// The node that stands on a compute tile.

@@ -208,3 +208,49 @@ fn what_does_not_fit_is_refused_with_numbers() {
     none.nets = vec![net(0, &[], 1)];
     assert_eq!(refused(&none), "net `n0` has an end that is no node");
 }
+
+/// Bytes of nets decide where nodes fit, and not what a placement costs.
+#[test]
+fn a_placement_is_kept_where_nets_have_more_bytes_and_there_is_room() {
+    let mut graph = Graph {
+        device: XDNA1,
+        nodes: (0..10).map(|at| node(&format!("p{at}"), TileKind::Compute)).collect(),
+        nets: (1..10).map(|to| net(to - 1, &[to], 1)).collect(),
+    };
+    let found = place(&graph).unwrap();
+    graph.nets.iter_mut().for_each(|net| net.bytes = 1024);
+    let again = place_again(&graph, &found.tiles).expect("there is room");
+    assert_eq!((&again.tiles, again.cost, again.bound), (&found.tiles, found.cost, found.bound));
+    graph.nets[3].bytes = 70_000;
+    assert!(place_again(&graph, &found.tiles).is_none());
+    assert!(place_again(&graph, &found.tiles[1..]).is_none());
+}
+
+/// What is kept while nodes move is what is counted anew.
+#[test]
+fn what_tiles_are_asked_for_follows_moves() {
+    let mut graph = Graph {
+        device: XDNA2,
+        nodes: (0..12).map(|at| node(&format!("p{at}"), TileKind::Compute)).collect(),
+        nets: (1..12).map(|to| net(to - 1, &[to, (to + 5) % 12], 1)).collect(),
+    };
+    graph.nets.iter_mut().for_each(|net| net.bytes = 30_000);
+    let all: Vec<Tile> = graph.candidates(TileKind::Compute).collect();
+    let mut tiles: Vec<Tile> = all[..12].to_vec();
+    let mut load = load::Load::of(&graph, &tiles);
+    for step in 0..200 {
+        let (node, to) = (step * 7 % 12, all[step * 11 % all.len()]);
+        let of_node = |net: &&Net| net.from == node || net.to.contains(&node);
+        let nets: Vec<&Net> = graph.nets.iter().filter(of_node).collect();
+        load.node(node, tiles[node], false);
+        nets.iter().for_each(|net| load.net(net, &tiles, false));
+        tiles[node] = to;
+        load.node(node, to, true);
+        nets.iter().for_each(|net| load.net(net, &tiles, true));
+        assert_eq!(
+            load.over(),
+            graph.overload(&tiles.iter().copied().map(Some).collect::<Vec<_>>()),
+            "step {step}"
+        );
+    }
+}

@@ -198,16 +198,19 @@ pub(super) enum Inst {
         high: Reg,
         body: u32,
     },
-    /// Holds so many objects of an end of a fifo.
+    /// Holds so many objects of an end of a fifo, and makes the number of the first.
     Acquire {
+        to: Reg,
         end: usize,
         count: u32,
     },
-    /// An object that is held.
+    /// An object of an acquisition, by the number of its first; `view` is the place among the code's views.
     Access {
         to: Reg,
+        first: Reg,
         end: usize,
         index: u32,
+        view: usize,
     },
     Release {
         end: usize,
@@ -241,4 +244,19 @@ pub(super) struct Code {
     /// Where each instruction is written.
     pub(super) spans: Vec<Span>,
     pub(super) registers: u32,
+    /// How many instructions make an object of a fifo.
+    pub(super) views: usize,
+}
+
+/// An object that is accessed: the register that has its buffer, the end of its fifo, and its number there.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct View {
+    pub(super) reg: Reg,
+    pub(super) end: usize,
+    pub(super) object: u64,
+}
+
+impl View {
+    /// Before it is an object.
+    pub(super) const NONE: View = View { reg: 0, end: usize::MAX, object: 0 };
 }

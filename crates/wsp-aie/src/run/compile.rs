@@ -21,8 +21,8 @@ pub(super) struct Compiler<'d> {
     pub(super) end: &'d mut dyn FnMut(&str, bool, Span) -> Made<usize>,
     pub(super) code: Code,
     pub(super) regs: OrderedMap<Value, Reg>,
-    /// The end that a subview belongs to.
-    subviews: OrderedMap<Value, usize>,
+    /// The end that a subview belongs to, and the register of its first object's number.
+    subviews: OrderedMap<Value, (usize, Reg)>,
 }
 
 /// The code of a core.
@@ -31,7 +31,7 @@ pub(super) fn compile(
     core: &Core,
     end: &mut dyn FnMut(&str, bool, Span) -> Made<usize>,
 ) -> Made<Code> {
-    let code = Code { insts: Vec::new(), spans: Vec::new(), registers: 0 };
+    let code = Code { insts: Vec::new(), spans: Vec::new(), registers: 0, views: 0 };
     let mut compiler = Compiler { design, end, code, regs: OrderedMap::new(), subviews: OrderedMap::new() };
     let block = one_block(&core.body, core.span)?;
     for op in &block.ops {
@@ -418,8 +418,9 @@ impl Compiler<'_> {
         let end = (self.end)(name, op.find_int("port") == Some(0), op.span)?;
         let count = op.find_int("size").and_then(|size| u32::try_from(size).ok()).unwrap_or(0);
         if op.name == "aie.objectfifo.acquire" {
-            self.subviews.insert(self.result(op)?, end);
-            self.push(Inst::Acquire { end, count }, op.span);
+            let to = self.fresh(1);
+            self.subviews.insert(self.result(op)?, (end, to));
+            self.push(Inst::Acquire { to, end, count }, op.span);
         } else {
             self.push(Inst::Release { end, count }, op.span);
         }
@@ -428,13 +429,15 @@ impl Compiler<'_> {
 
     fn access(&mut self, op: &Op) -> Made<()> {
         let subview = self.operand(op, 0)?;
-        let Some(end) = self.subviews.get(&subview).copied() else {
+        let Some((end, first)) = self.subviews.get(&subview).copied() else {
             return self.fault(op, "an object is one of those that were acquired in this core");
         };
         let to = self.fresh(1);
         self.regs.insert(self.result(op)?, to);
         let index = op.find_int("index").and_then(|index| u32::try_from(index).ok()).unwrap_or(u32::MAX);
-        self.push(Inst::Access { to, end, index }, op.span);
+        let view = self.code.views;
+        self.code.views += 1;
+        self.push(Inst::Access { to, first, end, index, view }, op.span);
         Ok(())
     }
 }

@@ -2,8 +2,8 @@
 
 use super::Call;
 use super::arith;
-use super::code::{Binary, CallArg, Code, Index, Inst, Lanes, Reg, Scalar};
-use super::net::{Net, Role};
+use super::code::{Binary, CallArg, Code, Index, Inst, Lanes, Reg, Scalar, View};
+use super::net::Net;
 use crate::codes;
 use crate::design::Design;
 use wsp_core::int::BinOp;
@@ -18,12 +18,14 @@ pub(super) struct CoreState {
 
 /// What changes while a core runs.
 #[derive(Debug)]
-struct State {
-    registers: Vec<u64>,
+pub(super) struct State {
+    pub(super) registers: Vec<u64>,
     at: usize,
     ended: bool,
     /// Buffers of the core's own, by the instruction that makes them.
     allocated: Vec<(usize, usize)>,
+    /// The objects that the code's views are.
+    pub(super) views: Vec<View>,
 }
 
 /// Why a core does not go on.
@@ -48,12 +50,13 @@ pub(super) struct World<'a> {
 }
 
 /// What is done, or what is wrong.
-type Done<T> = Result<T, String>;
+pub(super) type Done<T> = Result<T, String>;
 
 impl CoreState {
     pub(super) fn new(code: Code) -> CoreState {
         let registers = vec![0; code.registers as usize];
-        CoreState { code, state: State { registers, at: 0, ended: false, allocated: Vec::new() } }
+        let views = vec![View::NONE; code.views];
+        CoreState { code, state: State { registers, at: 0, ended: false, allocated: Vec::new(), views } }
     }
 
     /// Runs at most so many steps, which it counts down; and whether anything was done.
@@ -92,7 +95,7 @@ impl State {
         self.registers[reg as usize] as i64
     }
 
-    fn set(&mut self, reg: Reg, lane: u32, value: u64) {
+    pub(super) fn set(&mut self, reg: Reg, lane: u32, value: u64) {
         self.registers[(reg + lane) as usize] = value;
     }
 
@@ -103,8 +106,8 @@ impl State {
     fn inst(&mut self, inst: &Inst, world: &mut World<'_>) -> Done<Next> {
         match inst {
             Inst::Binary { op, to, a, b } => self.binary(*op, *to, *a, *b)?,
-            Inst::Load { to, memory, index } => self.load(*to, *memory, index, world.memory)?,
-            Inst::Store { from, memory, index } => self.store(*from, *memory, index, world.memory)?,
+            Inst::Load { to, memory, index } => self.load(*to, *memory, index, world)?,
+            Inst::Store { from, memory, index } => self.store(*from, *memory, index, world)?,
             Inst::Next { i, step, high, body } => {
                 let (next, overflow) = self.integer(*i).overflowing_add(self.integer(*step));
                 self.set(*i, 0, next as u64);
@@ -191,8 +194,7 @@ impl State {
         match inst {
             Inst::Alloc { to, bytes } => self.alloc(*to, *bytes, world.memory),
             Inst::CopyMemory { from, to } => {
-                let (from, to) =
-                    (self.registers[*from as usize] as usize, self.registers[*to as usize] as usize);
+                let (from, to) = (self.buffer(*from, "copies", world)?, self.buffer(*to, "fills", world)?);
                 if world.memory[from].len() != world.memory[to].len() {
                     return fault("memory is copied to one of another size".to_owned());
                 }
@@ -203,42 +205,12 @@ impl State {
                 }
             }
             Inst::Buffer { to, buffer } => self.set(*to, 0, *buffer as u64),
-            Inst::Acquire { end, count } => {
-                let held = world.net.ends[*end].held;
-                let wanted = u64::from(*count);
-                if wanted > held {
-                    if !has(world.net, *end, wanted - 1) {
-                        return Ok(Next::Stop(Stop::End { end: *end, count: *count }));
-                    }
-                    world.net.ends[*end].held = wanted;
-                }
+            Inst::Acquire { to, end, count } => return Ok(self.acquire((*to, *end, *count), world.net)),
+            Inst::Access { to, first, end, index, view } => {
+                let object = self.registers[*first as usize].saturating_add(u64::from(*index));
+                self.access(View { reg: *to, end: *end, object }, *view, world)?;
             }
-            Inst::Access { to, end, index } => {
-                let held = &world.net.ends[*end];
-                if u64::from(*index) >= held.held {
-                    return fault(format!("object {index} is used where {} are held", held.held));
-                }
-                let pool = &world.net.pools[held.pool];
-                let first = match held.role {
-                    Role::Writer(writer) => pool.written[writer],
-                    Role::Reader(reader) => pool.read[reader],
-                };
-                let slot = pool.slot(first + u64::from(*index));
-                self.set(*to, 0, slot as u64);
-            }
-            Inst::Release { end, count } => {
-                let held = &mut world.net.ends[*end];
-                let Some(left) = held.held.checked_sub(u64::from(*count)) else {
-                    let message = format!("{count} objects are given back where {} are held", held.held);
-                    return fault(message);
-                };
-                held.held = left;
-                let pool = &mut world.net.pools[held.pool];
-                match held.role {
-                    Role::Writer(writer) => pool.written[writer] += u64::from(*count),
-                    Role::Reader(reader) => pool.read[reader] += u64::from(*count),
-                }
-            }
+            Inst::Release { end, count } => self.release(*end, u64::from(*count), world.net)?,
             Inst::Lock { lock, action, value } => {
                 let have = &mut world.net.locks[*lock];
                 match action {
@@ -337,10 +309,10 @@ impl State {
         Ok((self.registers[memory as usize] as usize, at as usize))
     }
 
-    fn load(&mut self, to: Lanes, memory: Reg, index: &[Index], all: &[Vec<u8>]) -> Done<()> {
+    fn load(&mut self, to: Lanes, memory: Reg, index: &[Index], world: &World<'_>) -> Done<()> {
         let (buffer, at) = self.place(to, memory, index)?;
         let width = to.ty.bytes();
-        let from = &all[buffer];
+        let Some(from) = world.memory.get(buffer) else { return self.gone(memory, "reads", world) };
         let Some(bytes) = from.get(at * width..(at + to.lanes as usize) * width) else {
             return fault(format!("element {at} is beyond a memory of {} bytes", from.len()));
         };
@@ -372,10 +344,10 @@ impl State {
         Ok(())
     }
 
-    fn store(&mut self, from: Lanes, memory: Reg, index: &[Index], all: &mut [Vec<u8>]) -> Done<()> {
+    fn store(&mut self, from: Lanes, memory: Reg, index: &[Index], world: &mut World<'_>) -> Done<()> {
         let (buffer, at) = self.place(from, memory, index)?;
         let width = from.ty.bytes();
-        let to = &mut all[buffer];
+        let Some(to) = world.memory.get_mut(buffer) else { return self.gone(memory, "writes", world) };
         let size = to.len();
         let Some(bytes) = to.get_mut(at * width..(at + from.lanes as usize) * width) else {
             return fault(format!("element {at} is beyond a memory of {size} bytes"));
@@ -412,13 +384,15 @@ impl State {
         world: &mut World<'_>,
     ) -> Done<()> {
         let given = args.iter().map(|arg| match arg {
-            CallArg::Memory(reg) => super::Given::Memory(self.registers[*reg as usize] as usize),
-            CallArg::Number(lanes) => super::Given::Number(match lanes.ty {
+            CallArg::Memory(reg) => {
+                Ok(super::Given::Memory(self.buffer(*reg, "calls a kernel with", world)?))
+            }
+            CallArg::Number(lanes) => Ok(super::Given::Number(match lanes.ty {
                 Scalar::Int(_) => self.integer(lanes.reg) as f64,
                 ty => arith::to_f64(self.registers[lanes.reg as usize], ty),
-            }),
+            })),
         });
-        let given: Vec<super::Given> = given.collect();
+        let given: Vec<super::Given> = given.collect::<Done<_>>()?;
         let mut call = Call { memory: world.memory, given, made: vec![0.0; results.len()] };
         let name = &world.design.kernels[kernel].name;
         if !(world.kernels)(name, &mut call) {
@@ -436,12 +410,12 @@ impl State {
     }
 }
 
-fn fault<T>(message: String) -> Done<T> {
+pub(super) fn fault<T>(message: String) -> Done<T> {
     Err(message)
 }
 
 /// Where a core goes on.
-enum Next {
+pub(super) enum Next {
     Go,
     To(u32),
     Stop(Stop),
@@ -451,14 +425,4 @@ enum Next {
 /// A word of four bytes.
 fn word(bytes: &[u8]) -> u32 {
     bytes.try_into().map_or(0, u32::from_le_bytes)
-}
-
-/// Whether an end has its object `ahead`, or room for it.
-pub(super) fn has(net: &Net, end: usize, ahead: u64) -> bool {
-    let end = &net.ends[end];
-    let pool = &net.pools[end.pool];
-    match end.role {
-        Role::Writer(writer) => pool.has_room(writer, ahead),
-        Role::Reader(reader) => pool.has_object(reader, ahead),
-    }
 }

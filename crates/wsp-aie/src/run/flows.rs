@@ -109,8 +109,7 @@ fn chain(design: &Design, dma: &TileDma, start: &Op) -> Made<Chain> {
 
 /// The descriptor of a block, if it has one.
 fn descriptor(design: &Design, ops: &[Op]) -> Made<Option<Bd>> {
-    let Some(at) = ops.iter().position(|op| op.name == "aie.dma_bd") else { return Ok(None) };
-    let op = &ops[at];
+    let Some(op) = ops.iter().find(|op| op.name == "aie.dma_bd") else { return Ok(None) };
     let known = ["bd_id", "next_bd_id", "offset", "len", "dimensions", "burst_length", "packet"];
     if let Some((name, _)) = op.attrs.iter().find(|(name, _)| !known.contains(&name.as_str())) {
         return Err(not_run(&format!("`{name}` of a descriptor"), op.span));
@@ -139,17 +138,17 @@ fn descriptor(design: &Design, ops: &[Op]) -> Made<Option<Bd>> {
     if len == 0 || offset.checked_add(len).is_none_or(|end| end > elements && order.is_none()) {
         return Err(fault("a descriptor goes beyond its buffer", op));
     }
-    let locks = |ops: &[Op]| -> Vec<Change> {
+    // What a lock is used for says which of the two it is; where in the block it stands does not.
+    let locks = |release: bool| -> Vec<Change> {
+        let uses = ops.iter().filter(|op| op.name == "aie.use_lock");
         let change = |op: &Op| {
-            let lock = op
-                .operands
-                .first()
-                .and_then(|value| design.locks.iter().position(|lock| lock.value == *value))?;
+            let value = op.operands.first()?;
+            let lock = design.locks.iter().position(|lock| lock.value == *value)?;
             Some((lock, op.find_int("action").unwrap_or(0), op.find_int("value").unwrap_or(1)))
         };
-        ops.iter().filter(|op| op.name == "aie.use_lock").filter_map(change).collect()
+        uses.filter_map(change).filter(|(_, action, _)| (*action == 1) == release).collect()
     };
-    let (acquire, release) = (locks(&ops[..at]), locks(&ops[at..]));
+    let (acquire, release) = (locks(false), locks(true));
     Ok(Some(Bd {
         acquire,
         release,

@@ -11,7 +11,9 @@ mod compile;
 mod control;
 mod exec;
 mod flows;
+mod left;
 mod net;
+mod objects;
 mod places;
 mod report;
 mod sequence;
@@ -26,6 +28,8 @@ use crate::design::{Design, steps};
 use exec::{CoreState, Stop, World};
 pub(crate) use net::{Net, depth};
 use sequence::Running;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use wsp_diag::{Diagnostic, Span};
 
 /// How many buffers fifos have.
@@ -115,6 +119,8 @@ pub enum Failure {
     Fault(Diagnostic),
     /// Nothing can go on, and the host still waits.
     Deadlock(Deadlock),
+    /// The caller stopped it.
+    Cancelled,
 }
 
 impl Failure {
@@ -123,6 +129,7 @@ impl Failure {
         match self {
             Failure::Fault(fault) => fault.clone(),
             Failure::Deadlock(deadlock) => deadlock.diagnostic(),
+            Failure::Cancelled => Diagnostic::error(codes::STOPPED, "the run was cancelled"),
         }
     }
 }
@@ -156,8 +163,12 @@ pub struct Machine<'d> {
     scratch: Vec<u8>,
     /// Instructions that a launch may take.
     pub most_steps: u64,
+    /// Stops a launch when it becomes true, once the core or the stream whose turn it is has had it.
+    pub cancel: Option<Arc<AtomicBool>>,
     /// Pieces that its streams may move.
     most_pieces: u64,
+    /// The last launch ended where nothing went on.
+    rests: bool,
 }
 
 /// Instructions that a launch may take, unless it says otherwise: some minutes.
@@ -221,7 +232,9 @@ impl<'d> Machine<'d> {
             cores,
             scratch: Vec::new(),
             most_steps: MOST_STEPS,
+            cancel: None,
             most_pieces: u64::MAX,
+            rests: false,
         })
     }
 
@@ -250,7 +263,10 @@ impl<'d> Machine<'d> {
                 std::mem::swap(bytes, &mut self.memory[self.host + i]);
             }
         }
-        let done = self.rounds(&mut running, kernels);
+        let done = self.rounds(&mut running, kernels).and_then(|counts| {
+            running.waited(self.design, name)?;
+            Ok(counts)
+        });
         for (i, arg) in args.iter_mut().enumerate() {
             if let Arg::Array(bytes) = arg {
                 std::mem::swap(bytes, &mut self.memory[self.host + i]);
@@ -306,20 +322,9 @@ impl<'d> Machine<'d> {
         let mut stops = vec![Stop::Steps; self.cores.len()];
         loop {
             let mut moved = running.go(self.design, &mut self.net, &mut self.memory)?;
-            for at in 0..self.net.streams.len() {
-                let done = stream::go(&mut self.net, at, &mut self.memory, &mut self.scratch);
-                if let Some((_, byte)) = done.beyond {
-                    let message =
-                        format!("{} is at byte {byte}, beyond its array", self.net.streams[at].name);
-                    return Err(Failure::Fault(Diagnostic::error(codes::TRANSFER, message)));
-                }
-                pieces += done.pieces;
-                running.finished(&done.finished);
-                moved |= done.bytes > 0;
-                counts.waits += u64::from(done.bytes == 0);
-                counts.bytes += done.bytes;
-            }
+            moved |= self.streams(running, &mut counts, &mut pieces)?;
             for (core, stop) in self.cores.iter_mut().zip(&mut stops) {
+                stopped_by(self.cancel.as_deref())?;
                 let mut turn = TURN.min(left);
                 let before = turn;
                 let mut world = World {
@@ -335,11 +340,18 @@ impl<'d> Machine<'d> {
                 counts.waits += u64::from(!went);
                 moved |= went;
             }
-            if left == 0 || pieces > self.most_pieces {
+            let over = !self.design.sequences.is_empty() && running.is_over() && running.all_done();
+            let spent = left == 0 || pieces > self.most_pieces;
+            // What is left in fifos shows where nothing goes on.
+            if over && (!self.net.tokens || !moved || spent) {
+                self.rests = !moved;
+                return Ok(counts);
+            }
+            if spent {
                 let message = format!("a launch took {} instructions and is not over", self.most_steps);
                 return Err(Failure::Fault(Diagnostic::error(codes::FAULT, message)));
             }
-            if running.is_over() && (!moved || !self.design.sequences.is_empty() && running.all_done()) {
+            if running.is_over() && !moved {
                 return self.end(running, &stops, counts);
             }
             if !moved {
@@ -352,6 +364,30 @@ impl<'d> Machine<'d> {
                 )));
             }
         }
+    }
+
+    /// Each stream goes as far as it can; whether one did.
+    fn streams(
+        &mut self,
+        running: &mut Running,
+        counts: &mut Counts,
+        pieces: &mut u64,
+    ) -> Result<bool, Failure> {
+        let mut moved = false;
+        for at in 0..self.net.streams.len() {
+            stopped_by(self.cancel.as_deref())?;
+            let done = stream::go(&mut self.net, at, &mut self.memory, &mut self.scratch);
+            if let Some((_, byte)) = done.beyond {
+                let message = format!("{} is at byte {byte}, beyond its array", self.net.streams[at].name);
+                return Err(Failure::Fault(Diagnostic::error(codes::TRANSFER, message)));
+            }
+            *pieces += done.pieces;
+            running.finished(&done.finished);
+            moved |= done.bytes > 0;
+            counts.waits += u64::from(done.bytes == 0);
+            counts.bytes += done.bytes;
+        }
+        Ok(moved)
     }
 
     /// A design without a sequence is over when its cores are.
@@ -370,22 +406,35 @@ impl<'d> Machine<'d> {
     }
 }
 
+/// Whether the caller lets a launch go on.
+fn stopped_by(cancel: Option<&AtomicBool>) -> Result<(), Failure> {
+    match cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
+        true => Err(Failure::Cancelled),
+        false => Ok(()),
+    }
+}
+
 /// What two runs of a design tell, with buffers as declared and as upstream's lowering gives them.
 ///
 /// # Errors
-/// It fails with the buffers that it gets on hardware.
+/// It fails with the buffers that it gets on hardware, or the caller stops it.
 pub fn run_both(
     design: &Design,
     name: Option<&str>,
     args: &mut [Arg],
     kernels: &mut Kernels<'_>,
+    cancel: Option<&Arc<AtomicBool>>,
 ) -> Result<(Counts, Vec<Diagnostic>), Failure> {
     let given = args.to_vec();
-    let mut machine = Machine::new(design, Allocation::Lowered).map_err(Failure::Fault)?;
-    let counts = machine.launch(name, args, kernels)?;
-    let mut hangs = |allocation| -> Result<bool, Failure> {
+    let machine = |allocation| -> Result<Machine<'_>, Failure> {
         let mut machine = Machine::new(design, allocation).map_err(Failure::Fault)?;
-        match machine.launch(name, &mut given.clone(), kernels) {
+        machine.cancel = cancel.cloned();
+        Ok(machine)
+    };
+    let mut lowered = machine(Allocation::Lowered)?;
+    let counts = lowered.launch(name, args, kernels)?;
+    let mut hangs = |allocation| -> Result<bool, Failure> {
+        match machine(allocation)?.launch(name, &mut given.clone(), kernels) {
             Ok(_) => Ok(false),
             Err(Failure::Deadlock(_)) => Ok(true),
             Err(fault) => Err(fault),
@@ -426,22 +475,23 @@ fn extras(
 /// decides lengths, or where it takes too long to find out.
 pub(crate) fn foresee(design: &Design, sequence: usize) -> Option<Result<Vec<Diagnostic>, Deadlock>> {
     let bare = skeleton::skeleton(design)?;
-    let hangs = |allocation| {
+    let run = |allocation| {
         let mut machine = Machine::make(&bare, allocation, true)?;
         (machine.most_steps, machine.most_pieces) = (FORESEEN, FORESEEN);
         machine.foresee(sequence)
     };
-    match hangs(Allocation::Lowered) {
-        Ok(None) => {}
-        Ok(Some(deadlock)) => return Some(Err(deadlock)),
+    let mut warnings = match run(Allocation::Lowered) {
+        Ok(Ok(warnings)) => warnings,
+        Ok(Err(deadlock)) => return Some(Err(deadlock)),
         Err(_) => return None,
-    }
-    extras(design, &mut |allocation| Ok(hangs(allocation)?.is_some())).ok().map(Ok)
+    };
+    warnings.extend(extras(design, &mut |allocation| Ok(run(allocation)?.is_err())).ok()?);
+    Some(Ok(warnings))
 }
 
 impl Machine<'_> {
-    /// Runs a sequence without data.
-    fn foresee(&mut self, sequence: usize) -> Result<Option<Deadlock>, Failure> {
+    /// Runs a sequence without data, until nothing goes on; what it leaves in fifos.
+    fn foresee(&mut self, sequence: usize) -> Result<Result<Vec<Diagnostic>, Deadlock>, Failure> {
         let design = self.design;
         let sequence = &design.sequences[sequence];
         let mut running = Running::new(steps(sequence).map_err(Failure::Fault)?);
@@ -451,8 +501,9 @@ impl Machine<'_> {
             }
         }
         match self.rounds(&mut running, &mut |_, _| true) {
-            Ok(_) => Ok(None),
-            Err(Failure::Deadlock(deadlock)) => Ok(Some(deadlock)),
+            Ok(_) if self.rests => Ok(Ok(left::left(design, &self.net, sequence))),
+            Ok(_) => Ok(Ok(Vec::new())),
+            Err(Failure::Deadlock(deadlock)) => Ok(Err(deadlock)),
             Err(fault) => Err(fault),
         }
     }

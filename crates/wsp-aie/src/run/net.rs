@@ -182,7 +182,7 @@ pub(crate) struct Net {
     /// Bytes of each buffer.
     pub(super) buffers: Vec<u64>,
     /// Pools of the ends of fifos: of the producer, and of each consumer.
-    of_fifo: Vec<Vec<Option<(usize, Role)>>>,
+    pub(super) of_fifo: Vec<Vec<Option<(usize, Role)>>>,
     made: OrderedMap<(usize, usize, bool), usize>,
 }
 
@@ -385,6 +385,15 @@ impl Net {
             return Err(Box::new(Diagnostic::error(codes::LINK, message).at(fifo.span, "")));
         }
         Ok(StreamEnd::Pool { pool, role, from, len, order, repeat: repeat.max(1), sent: 0, done: 0 })
+    }
+
+    /// The number of the first object that a core's end holds.
+    pub(super) fn first(&self, end: &CoreEnd) -> u64 {
+        let pool = &self.pools[end.pool];
+        match end.role {
+            Role::Writer(writer) => pool.written[writer],
+            Role::Reader(reader) => pool.read[reader],
+        }
     }
 
     /// The end that a core has of a fifo.

@@ -6,6 +6,7 @@ use crate::codes;
 use crate::design::{Buffer, Design, Length, Move, Parameter, Repeat, Step};
 use crate::device::{Direction, QUEUE, Tile};
 use crate::mlir::{Attr, Op, Type, Value};
+use crate::unwaited::{Transfer, Unwaited};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ordered::OrderedMap;
 
@@ -22,6 +23,8 @@ pub(super) struct Running {
     rounds: u64,
     /// Whether each transfer that was started is done.
     done: Vec<bool>,
+    /// Transfers into the memory of the host, by their stream and its end.
+    unwaited: Unwaited<(usize, usize)>,
 }
 
 /// What the host waits for: a stream, and whether it is for room in its queue.
@@ -106,6 +109,13 @@ impl Running {
         self.done.iter().all(|done| *done)
     }
 
+    /// Refuses an end before all that the host reads then is there.
+    pub(super) fn waited(&self, design: &Design, name: Option<&str>) -> Result<(), Failure> {
+        let Some(left) = self.unwaited.left().first() else { return Ok(()) };
+        let first = || design.sequences.first().map(|sequence| sequence.name.as_str());
+        Err(Failure::Fault(left.told(&design.module, name.or_else(first).unwrap_or(""))))
+    }
+
     /// Whether a step that is left starts a transfer of a stream's end.
     pub(super) fn will_start(&self, design: &Design, net: &Net, at: (usize, usize)) -> bool {
         let is = |transfer: &Move| of_move(design, transfer).and_then(|of| host_end(net, of)) == Some(at);
@@ -176,7 +186,11 @@ impl Running {
             }
             Step::Await(task, span) => match self.tasks.get(task) {
                 Some((_, numbers)) if !numbers.is_empty() => {
-                    Ok(numbers.iter().all(|number| self.done[*number]))
+                    let is_done = numbers.iter().all(|number| self.done[*number]);
+                    if is_done {
+                        self.unwaited.await_task(*task);
+                    }
+                    Ok(is_done)
                 }
                 _ => fault("a task that was not started is awaited".to_owned(), *span),
             },
@@ -186,6 +200,7 @@ impl Running {
                 match end_mut(net, at) {
                     StreamEnd::Host { finished, waited, .. } if *waited < *finished => {
                         *waited += 1;
+                        self.unwaited.wait(&at);
                         Ok(true)
                     }
                     _ => Ok(false),
@@ -283,8 +298,12 @@ impl Running {
         if queue.len() > QUEUE {
             return Ok(None);
         }
+        let token = task.token;
         queue.push_back(task);
         self.done.push(false);
+        if at.1 > 0 {
+            self.unwaited.start(Transfer { of: at, transfer: transfer.clone(), token });
+        }
         Ok(Some(number))
     }
 

@@ -300,15 +300,16 @@ fn a_design_that_lives_by_an_extra_buffer_is_told() {
     let shallow = make(2);
     assert_eq!(codes(&shallow), [1863]);
     assert_eq!(codes(&make(3)), [] as [u16; 0]);
-    let (_, warnings) =
-        run_both(&shallow, None, &mut array(), &mut crate::support::nothing).expect("it runs as lowered");
+    let (_, warnings) = run_both(&shallow, None, &mut array(), &mut crate::support::nothing, None)
+        .expect("it runs as lowered");
     let told: Vec<&str> = warnings.iter().map(|warning| warning.message.as_str()).collect();
     assert_eq!(told, ["the design runs only by a buffer more of fifo `@many` than it has"]);
     let told = hangs(run(&shallow, Allocation::Declared, &mut array()));
     assert_eq!(told[0], "the design hangs: each waits for the next in a circle, and the host waits for it");
     assert_eq!(told.last().map(String::as_str), Some("… which is the core on tile (0, 3) again"));
     let deep = make(3);
-    let (_, warnings) = run_both(&deep, None, &mut array(), &mut crate::support::nothing).expect("it runs");
+    let (_, warnings) =
+        run_both(&deep, None, &mut array(), &mut crate::support::nothing, None).expect("it runs");
     assert!(warnings.is_empty());
     assert!(matches!(run(&make(1), Allocation::Declared, &mut array()), Err(Failure::Deadlock(_))));
     assert_eq!(codes(&make(1)), [1835]);

@@ -5,6 +5,7 @@
 mod check;
 mod descriptors;
 mod ground;
+mod held;
 mod kernels;
 mod lower;
 mod programs;

@@ -1,6 +1,8 @@
 //! What designs compute, and how they hang.
 
 use crate::support::{design, floats, hangs, ints, nothing, run, to_floats, to_ints};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use wsp_aie::run::{Allocation, Arg, Call, Failure, Machine};
 
 const SCALE: &str = include_str!("designs/scale.mlir");
@@ -88,6 +90,49 @@ fn locks_let_cores_and_descriptors_take_turns() {
     let made = to_ints(&args[1]);
     let wanted = (0..256).map(|i| 2 * (i / 64 * 64 + 2 * (i % 32) + i % 64 / 32));
     assert_eq!(made, wanted.collect::<Vec<_>>());
+}
+
+/// Which lock a descriptor waits for, and which it adds to, does not follow from where they stand in its block.
+#[test]
+fn locks_of_a_descriptor_stand_in_any_order() {
+    let acquire = "      aie.use_lock(%done, AcquireGreaterEqual, 1)\n";
+    let release = "      aie.use_lock(%free, Release, 1)\n";
+    let text = LOCKS.replace(acquire, "").replace(release, &format!("{release}{acquire}"));
+    let mut args = [ints(0..256), ints(vec![0; 256])];
+    let mut wanted = args.clone();
+    for (text, args) in [(LOCKS, &mut wanted), (&text, &mut args)] {
+        run(&design(text), Allocation::Declared, args)
+            .unwrap_or_else(|fault| panic!("{:?}", fault.diagnostic()));
+    }
+    assert_eq!(args, wanted);
+}
+
+/// What the host reads before it is there is no result.
+#[test]
+fn a_sequence_waits_for_its_outputs() {
+    let wait = "      aiex.npu.dma_wait {symbol = @out}\n";
+    let of_input = SCALE.replace("{id = 0 : i64, metadata", "{id = 0 : i64, issue_token = true, metadata");
+    for text in [SCALE.replace(wait, ""), of_input.replace("wait {symbol = @out}", "wait {symbol = @in}")] {
+        let ran = run(&design(&text), Allocation::Declared, &mut [ints(0..1024), ints(vec![0; 1024])]);
+        let Err(Failure::Fault(fault)) = ran else { panic!("{text}: {ran:?}") };
+        assert_eq!(fault.code.0, 1869);
+        assert_eq!(
+            fault.message,
+            "sequence `@sequence` ends, and no wait tells that the transfer of `@out` into `y` is done"
+        );
+        assert_eq!(fault.help, ["write `aiex.npu.dma_wait {symbol = @out}` behind it"]);
+    }
+    // What was started before a transfer that was waited for is done with it.
+    let two = "      aiex.npu.dma_memcpy_nd(%y[0, 0, 0, 0][1, 1, 1, 512][0, 0, 0, 1]) {id = 1 : i64, metadata = @out} : memref<1024xi32>\n";
+    let rest = two.replace("%y[0, 0, 0, 0]", "%y[0, 0, 0, 512]").replace("id = 1", "id = 2");
+    let begin = SCALE.find("      aiex.npu.dma_memcpy_nd(%y").expect("it has an output");
+    let end = SCALE.find("      aiex.npu.dma_wait").expect("it waits");
+    let text = [&SCALE[..begin], two, &rest, &SCALE[end..]].concat();
+    let twice = text.replace(wait, &format!("{wait}{wait}"));
+    let mut args = [ints(0..1024), ints(vec![0; 1024])];
+    assert!(run(&design(&text), Allocation::Declared, &mut args.clone()).is_err());
+    run(&design(&twice), Allocation::Declared, &mut args)
+        .unwrap_or_else(|fault| panic!("{:?}", fault.diagnostic()));
 }
 
 #[test]
@@ -264,4 +309,31 @@ fn sequences_compute_in_the_width_of_types() {
     let made = design(&with_sequence("", divided, "%x[0, 0, 0, %d]"));
     let Err(Failure::Fault(fault)) = run(&made, Allocation::Declared, &mut args) else { panic!("it runs") };
     assert_eq!(fault.message, "`arith.divsi` makes no number of 1 and 0");
+}
+
+/// A run that its caller stops ends in the middle of its work, with nothing else said of it.
+#[test]
+fn a_caller_stops_a_run() {
+    let design = design(PRODUCT);
+    let mut args: Vec<Arg> = design.sequences[0]
+        .args
+        .iter()
+        .map(|arg| Arg::Array(vec![0; design.module.ty(*arg).bytes().expect("an array") as usize]))
+        .collect();
+    let cancel = Arc::new(AtomicBool::new(false));
+    let mut machine = Machine::new(&design, Allocation::Lowered).expect("it is made");
+    machine.cancel = Some(cancel.clone());
+    let mut called = 0;
+    let mut stop = |_: &str, _: &mut Call<'_>| {
+        called += 1;
+        cancel.store(true, Ordering::Relaxed);
+        true
+    };
+    let ran = machine.launch(None, &mut args, &mut stop);
+    let Err(failure @ Failure::Cancelled) = ran else { panic!("{ran:?}") };
+    assert_eq!(
+        (failure.diagnostic().code.0, failure.diagnostic().message.as_str()),
+        (574, "the run was cancelled")
+    );
+    assert!((1..4).contains(&called), "{called} of 4 objects");
 }

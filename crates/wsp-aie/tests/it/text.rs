@@ -207,6 +207,20 @@ const WRONG: &[(&str, u16, &str)] = &[
         1803,
         "`18446744073709551616` is no integer of 64 bits",
     ),
+    ("%a = arith.constant -9223372036854775808 : i32", 1803, "`-9223372036854775808` has no place in `i32`"),
+    (
+        "%a = arith.constant 4294967296 : i32",
+        1803,
+        "`4294967296` has no place in `i32`, which has -2147483648 to",
+    ),
+    ("%a = arith.constant 18446744073709551615 : i32", 1803, "`18446744073709551615` has no place in `i32`"),
+    ("%a = arith.constant dense<[1, 256]> : vector<2xi8>", 1803, "`256` has no place in `i8`"),
+    ("\"arith.constant\"() <{value = 2 : i1}> : () -> i1", 1803, "`2` has no place in `i1`"),
+    (
+        "func.func private @f() {\n  aie.end\n  %a = arith.constant 1 : i32\n}",
+        1800,
+        "`arith.constant` stands behind `aie.end`, which ends its block",
+    ),
     ("%a = arith.constant 4 : i65", 1804, "no type `i65`"),
     (
         "%a = arith.constant 4 : i32\n%b = arith.addi %a, %a : i64",
@@ -237,6 +251,16 @@ fn wrong_texts_are_refused_with_a_place() {
                 assert!(fault.primary.is_some(), "{text}");
             }
         }
+    }
+}
+
+#[test]
+fn constants_have_the_integers_of_their_types() {
+    for (value, ty) in
+        [("-2147483648", "i32"), ("4294967295", "i32"), ("255", "i8"), ("18446744073709551615", "i64")]
+    {
+        read(&format!("%a = arith.constant {value} : {ty}"));
+        read(&format!("%a = arith.constant dense<{value}> : vector<4x{ty}>"));
     }
 }
 

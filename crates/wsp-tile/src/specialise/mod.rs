@@ -104,6 +104,25 @@ impl<'m> Specialiser<'m> {
         }
     }
 
+    /// Names of parameters that a value depends on and that are not known, each once, as users set them.
+    fn unknown(&self, e: &Expr, names: &mut Vec<String>) {
+        walk::each_subexpr(e, &mut |part| {
+            let ExprKind::Param(id) = part.kind else { return };
+            if self.params.get(id.index()).is_none_or(Option::is_some) {
+                return;
+            }
+            match &self.module.params[id.index()].source {
+                ParamSource::Derived(value) => self.unknown(value, names),
+                _ => {
+                    let name = self.module.user_names(id).last().unwrap_or("").to_owned();
+                    if !names.contains(&name) {
+                        names.push(name);
+                    }
+                }
+            }
+        });
+    }
+
     fn report(&mut self, code: wsp_diag::Code, span: Span, message: String, help: &str) {
         self.found.push(Diagnostic::error(code, message).at(span, "").help(help));
     }
@@ -127,8 +146,15 @@ impl<'m> Specialiser<'m> {
                     }
                     None => {
                         let message = format!("the {what} of `{}` are not known at emission", local.name);
-                        let help = "give the parameters that they depend on with `--set NAME=VALUE`";
-                        self.report(codes::NOT_STATIC, local.span, message, help);
+                        let mut names = Vec::new();
+                        self.unknown(extent, &mut names);
+                        let set: Vec<String> =
+                            names.iter().map(|name| format!("--set {name}=VALUE")).collect();
+                        let help = match set.is_empty() {
+                            true => "give them as constants or parameters".to_owned(),
+                            false => format!("give what they depend on: `{}`", set.join(" ")),
+                        };
+                        self.report(codes::NOT_STATIC, local.span, message, &help);
                         1
                     }
                 });

@@ -55,7 +55,7 @@ fn a_capacity_that_a_launch_decides() {
     );
     let text = told(&kernel.specialised().unwrap_err());
     assert!(text.contains("error[WSP1701]: the columns of `t` are not known at emission"), "{text}");
-    assert!(text.contains("--set NAME=VALUE"), "{text}");
+    assert!(text.contains("give what they depend on: `--set N=VALUE`"), "{text}");
     let param = kernel.module().param_named("N").unwrap();
     let mut params = vec![None; param.index() + 1];
     params[param.index()] = Some(wsp_ir::Const::Int(8));

@@ -1,7 +1,10 @@
 //! The examples, each beside what `f64` gives.
 
-use super::{args, array, numbers, plan, run, text};
+use super::{args, array, numbers, plan, run, run_with, text};
 use crate::references::{attention, normalised, product, softmax, two_layers};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use wsp_backend::{RunError, RunOptions};
 use wsp_memory::Array;
 
 /// The workload and the kernels of an example.
@@ -37,6 +40,16 @@ fn a_vector_is_scaled_on_all_cores_of_both_arrays() {
         let outcome = run(&plan, args).expect("it runs");
         close(&outcome.outputs["y"], &numbers(&x).iter().map(|x| 3.0 * x).collect::<Vec<_>>());
         assert_eq!(outcome.stats.tasks, 64);
+    }
+}
+
+#[test]
+fn a_run_of_an_array_is_cancelled() {
+    let x = array(&[4096], 1);
+    let options = RunOptions { cancel: Some(Arc::new(AtomicBool::new(true))), ..RunOptions::default() };
+    match run_with(&example!("scale", "xdna2"), args(&[("x", &x)], &[]), options) {
+        Err(RunError::Cancelled(found)) => assert_eq!(found.0[0].code.0, 574, "{found}"),
+        other => panic!("{other:?}"),
     }
 }
 

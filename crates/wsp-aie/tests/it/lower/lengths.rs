@@ -97,6 +97,22 @@ fn ranges_that_no_sequence_takes_are_told() {
     assert_eq!(found, "with other lengths of `n` arrays have other extents");
 }
 
+/// The range that a refusal names is taken.
+#[test]
+fn a_range_that_is_too_long_is_answered_by_one_that_there_is_room_for() {
+    let of_range = |from, to| {
+        let (q, k, v) = (array(&[1, 16], 1), array(&[80, 16], 2), array(&[80, 16], 3));
+        let given = args(&[("q", &q), ("keys", &k), ("values", &v)], &[]);
+        written(&example!("decode", "xdna2"), given, Some(("tokens", Lengths::Range(from, to))))
+    };
+    for from in [0, 1] {
+        let found = of_range(from, 70_000).expect_err("it is too long");
+        assert_eq!(found.0[0].help, ["give one that launches take: `--lengths tokens=1..=64`"], "{found}");
+    }
+    of_range(1, 64).unwrap_or_else(|found| panic!("{found}"));
+    of_range(1, 65).expect_err("tiles have 32 tokens, and there is room for 80");
+}
+
 /// Sums of rows of 32, and a kernel that adds 1000 so often as its word says.
 const SUMS: &str = "
     PTO_SHAPE(q, one, dim)

@@ -165,3 +165,47 @@ PTO_KERNEL_IMPL(change) {
     let after = |name: &str| numbers(&ran.outputs[name]);
     assert_eq!((after("x"), after("y")), (numbers(&x), numbers(&x)));
 }
+
+const ROWS: &str = "
+PTO_SHAPE(x, rows, 4)
+PTO_SHAPE(y, rows, 4)
+PTO_SHAPE(z, rows, 1)
+struct D { uint32_t r; };
+struct E { uint32_t r; };
+PTO_KERNEL_IMPL(twice) {
+    auto desc = PTO_GET_DESCRIPTOR<D>();
+    VecTile<float, 4, 4> a;
+    TLOAD(a, x, {desc.r, 0});
+    TMULS(a, a, 2.0f);
+    TSTORE(y, a, {desc.r, 0});
+}
+PTO_KERNEL_IMPL(sum) {
+    auto desc = PTO_GET_DESCRIPTOR<E>();
+    VecTile<float, 4, 4> a;
+    VecTile<float, 4, 1> s;
+    TLOAD(a, y, {desc.r, 0});
+    TROWSUM(s, a);
+    TSTORE(z, s, {desc.r, 0});
+}
+";
+
+/// What the help says does help.
+#[test]
+fn boxes_of_two_loops_that_take_too_many_descriptors_are_answered_by_one_loop() {
+    let x = array(&[256, 4], 1);
+    let of = |tasks: &str| {
+        let text =
+            format!("use \"k.pto\"; param rows; workload main {{ {tasks} }} schedule {{ workers(1); }}");
+        run(&plan(&text, ROWS, "xdna2"), args(&[("x", &x)], &[]))
+    };
+    let each = "parallel for i in 0..rows / 4";
+    let apart = of(&format!("{each} {{ twice(r = 4 * i); }} {each} {{ sum(r = 4 * i); }}"));
+    let Err(RunError::Refused(found)) = apart else { panic!("it is refused") };
+    let descriptors = found.0.iter().find(|found| found.code.0 == 1828).expect("there are too few");
+    assert!(
+        descriptors.help[0].starts_with("start the tasks that pass boxes to each other in one loop"),
+        "{found}"
+    );
+    let together = of(&format!("{each} {{ twice(r = 4 * i); sum(r = 4 * i); }}")).expect("it runs");
+    assert_eq!(numbers(&together.outputs["z"]).len(), 256);
+}

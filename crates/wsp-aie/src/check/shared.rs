@@ -1,0 +1,184 @@
+//! Buffers that two use, cores or chains of descriptors, and what keeps them apart.
+
+use super::Findings;
+use crate::codes;
+use crate::design::{Core, Design, Link, Lock, TileDma};
+use crate::device::Tile;
+use crate::mlir::Op;
+use std::collections::{BTreeMap, BTreeSet};
+use wsp_diag::{Diagnostic, Label, Span};
+
+/// Who uses a lock or a buffer: the core of a tile, or a chain of its channels by the block that it begins with.
+pub(super) type User = (Tile, Option<u32>);
+
+/// How a user uses a lock: how often it is written that it acquires and releases it, and whether always by 1.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Use {
+    pub(super) acquires: u64,
+    pub(super) releases: u64,
+    by_more: bool,
+}
+
+/// Who uses what of a design.
+#[derive(Default)]
+pub(super) struct Uses {
+    /// By lock.
+    pub(super) locks: Vec<BTreeMap<User, Use>>,
+    /// By buffer, and where first.
+    buffers: Vec<BTreeMap<User, Span>>,
+    /// Fifos of cores, by name.
+    fifos: BTreeMap<User, BTreeSet<String>>,
+}
+
+impl Uses {
+    pub(super) fn of(design: &Design) -> Uses {
+        let mut uses = Uses {
+            locks: vec![BTreeMap::new(); design.locks.len()],
+            buffers: vec![BTreeMap::new(); design.buffers.len()],
+            fifos: BTreeMap::new(),
+        };
+        for Core { tile, body, .. } in &design.cores {
+            let ops = body.blocks.iter().flat_map(|block| &block.ops);
+            ops.for_each(|op| op.walk(&mut |op| uses.see(design, (*tile, None), op)));
+        }
+        design.dmas.iter().for_each(|dma| uses.chains(design, dma));
+        uses
+    }
+
+    fn see(&mut self, design: &Design, user: User, op: &Op) {
+        if let Some(name) = op.find_name("objFifo_name") {
+            self.fifos.entry(user).or_default().insert(name.to_owned());
+        }
+        for value in &op.operands {
+            if let Some(at) = design.buffers.iter().position(|buffer| buffer.value == *value) {
+                self.buffers[at].entry(user).or_insert(op.span);
+            }
+        }
+        let lock = op.operands.first().filter(|_| op.name == "aie.use_lock");
+        if let Some(at) = lock.and_then(|value| design.locks.iter().position(|lock| lock.value == *value)) {
+            let of = self.locks[at].entry(user).or_default();
+            let is_release = op.find_int("action") == Some(1);
+            *(if is_release { &mut of.releases } else { &mut of.acquires }) += 1;
+            of.by_more |=
+                op.find_int("value").is_some_and(|value| value != 1) || op.find_int("action") == Some(0);
+        }
+    }
+
+    /// Each chain of a tile's channels, from where it is started.
+    fn chains(&mut self, design: &Design, dma: &TileDma) {
+        let blocks = &dma.body.blocks;
+        for start in blocks.iter().flat_map(|block| &block.ops).filter(|op| op.name == "aie.dma_start") {
+            let (first, mut seen) = (start.successors.first().copied(), BTreeSet::new());
+            let mut next = first;
+            while let Some(block) = next.filter(|at| seen.insert(*at)).and_then(|at| blocks.get(at as usize))
+            {
+                block.ops.iter().for_each(|op| self.see(design, (dma.tile, first), op));
+                let goes_on = block.ops.iter().find(|op| op.name == "aie.next_bd");
+                next = goes_on.and_then(|op| op.successors.first().copied());
+            }
+        }
+    }
+
+    /// Who goes on after a user: those that acquire what it releases, and cores at the other ends of its fifos.
+    fn after(&self, design: &Design, user: User) -> BTreeSet<User> {
+        let mut after = BTreeSet::new();
+        for lock in self.locks.iter().filter(|lock| lock.get(&user).is_some_and(|of| of.releases > 0)) {
+            after.extend(lock.iter().filter(|(_, of)| of.acquires > 0).map(|(user, _)| *user));
+        }
+        let Some(own) = self.fifos.get(&user) else { return after };
+        // Objects go on through links.
+        let linked = |link: &&Link| link.ins.iter().chain(&link.outs).any(|name| own.contains(name));
+        let links = design.links.iter().filter(linked).flat_map(|link| link.ins.iter().chain(&link.outs));
+        let near: BTreeSet<&String> = own.iter().chain(links).collect();
+        let meets = |(_, names): &(&User, &BTreeSet<String>)| names.iter().any(|name| near.contains(name));
+        after.extend(self.fifos.iter().filter(meets).map(|(user, _)| *user));
+        after
+    }
+
+    /// Whether one goes on after the other, by way of others too.
+    fn is_after(&self, design: &Design, one: User, other: User) -> bool {
+        let (mut seen, mut open) = (BTreeSet::from([one]), vec![one]);
+        while let Some(next) = open.pop() {
+            if next == other {
+                return true;
+            }
+            open.extend(self.after(design, next).into_iter().filter(|user| seen.insert(*user)));
+        }
+        false
+    }
+}
+
+pub(super) fn check(design: &Design, uses: &Uses, findings: &mut Findings) {
+    for (buffer, users) in design.buffers.iter().zip(&uses.buffers) {
+        let all: Vec<(User, Span)> = users.iter().map(|(user, span)| (*user, *span)).collect();
+        let pairs = (0..all.len()).flat_map(|one| (0..one).map(move |other| (other, one)));
+        let is_free = |(one, other): &(usize, usize)| {
+            let (one, other) = (all[*one].0, all[*other].0);
+            !uses.is_after(design, one, other) && !uses.is_after(design, other, one)
+        };
+        let Some((one, other)) = pairs.into_iter().find(is_free) else { continue };
+        let name = buffer.name.as_ref().map_or("a buffer".to_owned(), |name| format!("buffer `@{name}`"));
+        let message = format!(
+            "{name} of tile {} is used by {} and by {}, and no lock or fifo keeps them apart",
+            buffer.tile,
+            told(all[one].0),
+            told(all[other].0)
+        );
+        let mut found = Diagnostic::warning(codes::SHARED, message).at(buffer.span, "");
+        found.labels.push(Label { span: all[other].1, text: "it is used here".to_owned() });
+        findings.0.push(
+            found.help("have each of them acquire a lock before, which the other releases behind its use"),
+        );
+    }
+    credits(design, uses, findings);
+}
+
+/// Two locks that two users hand to each other have one credit at most for each buffer between them.
+fn credits(design: &Design, uses: &Uses, findings: &mut Findings) {
+    let pair = |lock: &BTreeMap<User, Use>| {
+        let (acquire, release): (Vec<_>, Vec<_>) = lock.iter().partition(|(_, of)| of.acquires > 0);
+        let ([(a, one)], [(b, other)]) = (acquire.as_slice(), release.as_slice()) else { return None };
+        (one.releases == 0 && !one.by_more && !other.by_more).then_some((**a, **b, one.acquires))
+    };
+    let pairs: Vec<_> = uses.locks.iter().map(pair).collect();
+    for (at, one) in pairs.iter().enumerate() {
+        for (other_at, other) in pairs.iter().enumerate().skip(at + 1) {
+            let (Some((a, b, one)), Some((c, d, other))) = (one, other) else { continue };
+            // Of a chain each descriptor acquires once; how often a core does is told by the other's.
+            let (true, Some(buffers)) = (
+                (a, b) == (d, c),
+                [(a, one), (c, other)].iter().find_map(|(user, count)| user.1.map(|_| **count)),
+            ) else {
+                continue;
+            };
+            let (lock, beside) = (&design.locks[at], &design.locks[other_at]);
+            let given = lock.init.saturating_add(beside.init);
+            if lock.tile == beside.tile && u64::try_from(given).is_ok_and(|given| given > buffers) {
+                let name =
+                    |lock: &Lock| lock.name.as_ref().map_or("a lock".to_owned(), |name| format!("`@{name}`"));
+                let message = format!(
+                    "{} and {} of tile {} begin at {given} together, with {} between {} and {}",
+                    name(lock),
+                    name(beside),
+                    lock.tile,
+                    wsp_core::words::counted(buffers, "buffer"),
+                    told(*a),
+                    told(*b)
+                );
+                let found = Diagnostic::warning(codes::SHARED, message).at(beside.span, "");
+                findings.0.push(
+                    found.help(format!(
+                        "have them begin at {buffers} together: both use a buffer at once else"
+                    )),
+                );
+            }
+        }
+    }
+}
+
+pub(super) fn told(user: User) -> String {
+    match user {
+        (tile, None) => format!("the core on tile {tile}"),
+        (tile, Some(_)) => format!("a channel of tile {tile}"),
+    }
+}

@@ -1,0 +1,71 @@
+//! Objects that a launch leaves in fifos, and that no core holds: the next launch takes them for its own.
+
+use super::net::{Net, Role, StreamEnd};
+use crate::codes;
+use crate::design::{Design, Sequence};
+use std::collections::BTreeSet;
+use wsp_diag::Diagnostic;
+
+/// A warning for each fifo of the host in which a launch that has come to rest leaves objects: those out of which it takes too few, else those into which it sends too many.
+pub(super) fn left(design: &Design, net: &Net, sequence: &Sequence) -> Vec<Diagnostic> {
+    let out = objects(net, &near(net, false));
+    let (left, is_out) = match out.is_empty() {
+        false => (out, true),
+        true => (objects(net, &near(net, true)), false),
+    };
+    let told = |(pool, count): &(usize, u64)| {
+        let of_pool = |ends: &Vec<Option<(usize, Role)>>| ends.iter().flatten().any(|(at, _)| at == pool);
+        let fifo = &design.fifos[net.of_fifo.iter().position(of_pool)?];
+        let (name, tile) = (&fifo.name, net.pools[*pool].tile);
+        let message = format!(
+            "sequence `@{}` leaves {} of fifo `@{name}` on tile {tile}, which nothing takes: the next launch begins with them",
+            sequence.name,
+            wsp_core::words::counted(*count, "object")
+        );
+        let help = if is_out {
+            format!("take {count} more out of it, or have the core make as many fewer")
+        } else {
+            format!("send {count} fewer into it, or have the core take as many more")
+        };
+        Some(Diagnostic::warning(codes::BALANCE, message).at(fifo.span, "").help(help).figure("left", *count))
+    };
+    left.iter().filter_map(told).collect()
+}
+
+/// The pools that streams alone join to the host: those that it fills, or those that it empties.
+fn near(net: &Net, fills: bool) -> BTreeSet<usize> {
+    let mut found = BTreeSet::new();
+    let pool = |end: &StreamEnd| if let StreamEnd::Pool { pool, .. } = end { Some(*pool) } else { None };
+    let is_host = |end: &StreamEnd| matches!(end, StreamEnd::Host { .. });
+    loop {
+        let before = found.len();
+        for stream in &net.streams {
+            let is_near = |end: &StreamEnd| is_host(end) || pool(end).is_some_and(|at| found.contains(&at));
+            let reached: Vec<usize> = if fills {
+                if is_near(&stream.from) { stream.to.iter().filter_map(pool).collect() } else { Vec::new() }
+            } else {
+                let any = stream.to.iter().any(is_near);
+                pool(&stream.from).into_iter().filter(|_| any).collect()
+            };
+            found.extend(reached);
+        }
+        if found.len() == before {
+            return found;
+        }
+    }
+}
+
+/// Objects of pools that are full and that none of their readers has or holds.
+fn objects(net: &Net, pools: &BTreeSet<usize>) -> Vec<(usize, u64)> {
+    let held = |pool: usize, reader: usize| {
+        let is = |end: &&super::net::CoreEnd| end.pool == pool && end.role == Role::Reader(reader);
+        net.ends.iter().find(is).map_or(0, |end| end.held)
+    };
+    let count = |pool: &usize| {
+        let of = &net.pools[*pool];
+        let open = |(reader, read): (usize, &u64)| of.full().saturating_sub(read + held(*pool, reader));
+        let most = of.read.iter().enumerate().map(open).max().unwrap_or(0);
+        (most > 0).then_some((*pool, most))
+    };
+    pools.iter().filter_map(count).collect()
+}
