@@ -1,12 +1,12 @@
 //! Programs as Python sees them.
 
 use crate::errors;
+use crate::fast_path::FastPath;
 use crate::inner::{Body, Inner};
 use crate::inputs::{Arguments, Need};
 use crate::options;
 use crate::plans::Plan;
 use crate::prepared::Prepared;
-use crate::quick::Quick;
 use crate::results::{self, Figures};
 use crate::runs::{self, Limit};
 use crate::started::Run;
@@ -67,18 +67,18 @@ impl Program {
         Ok(Figures::new(outcome, &self.inner))
     }
 
-    /// The short way of `execute` with these options, whose result is what `ended` makes of the program and the figures; none where no run can begin.
-    fn quick(
+    /// The fast path of `execute` with these options, whose result is what `ended` makes of the program and the figures; none where no run can begin.
+    fn fast_path(
         &self,
         py: Python<'_>,
         options: &Bound<'_, PyDict>,
         ended: Py<PyAny>,
-    ) -> PyResult<Option<Quick>> {
+    ) -> PyResult<Option<FastPath>> {
         if self.inner.declared_only.is_some() {
             return Ok(None);
         }
         let options = self.inner.run_options(py, Some(options))?;
-        Ok(Some(Quick::new(self.inner.clone(), options, ended)))
+        Ok(Some(FastPath::new(self.inner.clone(), options, ended)))
     }
 
     /// Runs the generators of a host entry and keeps what they emit; `capacity` is descriptors and bytes of workspace.
