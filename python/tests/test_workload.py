@@ -120,13 +120,8 @@ def _uses_x(n):
 
 
 def test_names_of_tensors_that_are_made_beside_a_starred_one():
-    one, *several, other = (
-        tensor(("n", 8), f32),
-        tensor(("n", 8), f32),
-        tensor(("n", 8), f32),
-        tensor(("n", 8), f32),
-    )
-    *some, last = tensor(("n", 8), f32), tensor(("n", 8), f32), tensor(("n", 8), f32)
+    one, *several, other = tensor(("n", 8)), tensor(("n", 8)), tensor(("n", 8)), tensor(("n", 8))
+    *some, last = tensor(("n", 8)), tensor(("n", 8)), tensor(("n", 8))
     k = Declared("k", "in x, out y")
 
     @workload
