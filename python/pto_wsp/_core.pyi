@@ -156,8 +156,8 @@ class Program:
     ) -> Prepared:
         """Checks and binds everything once, for any number of runs."""
 
-    def quick(self, options: Mapping[str, Any], ended: Callable[[Any, Figures], Any]) -> Quick | None:
-        """The short way of `execute` with these options, whose result is what `ended` makes of the program
+    def fast_path(self, options: Mapping[str, Any], ended: Callable[[Any, Figures], Any]) -> FastPath | None:
+        """The fast path of `execute` with these options, whose result is what `ended` makes of the program
         and the figures; None where no run can begin.
         """
 
@@ -349,12 +349,19 @@ class Public:
         self,
         function: Callable[..., Any],
         told: Callable[..., BaseException],
-        short: tuple[str, Callable[..., BaseException]] | None = None,
+        fast: tuple[str, Callable[..., BaseException]] | None = None,
     ) -> None: ...
     def __call__(self, *args: Any, **named: Any) -> Any: ...
 
-class Quick:
-    """The short way of `Program.execute`."""
+class Reading:
+    """A claim to read an array, which errors call `name`, until `end`: no run writes it meanwhile."""
+
+    def __init__(self, name: str, array: Any) -> None: ...
+    def end(self) -> None:
+        """Gives the claim back."""
+
+class FastPath:
+    """The fast path of `Program.execute`."""
 
 class WhenGone:
     """Calls a function when it goes, unless an exception is on its way through the frame that held it."""

@@ -30,15 +30,14 @@ def told(error: BaseException, function: Any, args: Any, named: Any) -> BaseExce
 
 
 def told_of_run(error: BaseException, function: Any, args: Any, named: Any) -> BaseException:
-    """The error of a run that began by the short way, of which no frame of the package has seen it."""
-    placed = placed_at_caller(error)
-    assert placed is not None
+    """The error of a run that took the fast path, of which no frame of the package has seen it."""
+    placed = placed_at_caller(error) or error
     trim(placed)
     return placed
 
 
-_SHORT = {"Program.execute": ("_quick", told_of_run)}
-"""Methods with a short way: the attribute that has it, and what tells its errors."""
+_FAST_PATHS = {"Program.execute": ("_fast_path", told_of_run)}
+"""Methods with a fast path: the attribute that has it, and what tells its errors."""
 
 
 def trim(error: BaseException) -> None:
@@ -81,7 +80,7 @@ def _of_users(traceback: TracebackType | None) -> TracebackType | None:
 
 def public(function: Any) -> Any:
     """A function as people call it."""
-    return functools.update_wrapper(Public(function, told, _SHORT.get(function.__qualname__)), function)
+    return functools.update_wrapper(Public(function, told, _FAST_PATHS.get(function.__qualname__)), function)
 
 
 def expose_functions(names: dict[str, Any], which: Iterable[str]) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from . import _core
 from ._raise import argument_error
 from .dtypes import DType, dtype_of, f32
 from .expr import describe
@@ -174,9 +175,20 @@ def without_gaps(array: Any, copied: tuple[Any, Any] | None) -> tuple[Any, tuple
     """An array of rows without gaps between its elements: itself, or room of its shape, with what is copied
     there. The room of the last one is taken again where it fits.
     """
-    if not isinstance(array, np.ndarray) or array.flags.c_contiguous:
+    # What a masked array hides is not copied: it is refused as an argument, as each of them is.
+    masked = isinstance(array, np.ma.MaskedArray)
+    if masked or not isinstance(array, np.ndarray) or array.flags.c_contiguous:
         return array, None
     room = None if copied is None else copied[0]
     if room is None or room.shape != array.shape or room.dtype != array.dtype:
         room = np.empty(array.shape, array.dtype)
     return room, (room, array)
+
+
+def copy_rows(room: Any, rows: Any) -> None:
+    """Copies rows that have gaps between their elements, which no run writes meanwhile."""
+    reading = _core.Reading("q", rows)
+    try:
+        np.copyto(room, rows)
+    finally:
+        reading.end()

@@ -334,6 +334,7 @@ _RANGES: tuple[tuple[int, type[WspError]], ...] = (
     (1271, UnknownAttributeError),
     (1272, ExecutionError),
     (1273, ArgumentError),
+    (1274, ExecutionError),
     (1300, FormatError),
     (1400, CompileError),  # task graphs: text
     (1430, FormatError),

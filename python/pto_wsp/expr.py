@@ -68,12 +68,12 @@ class SlotRead:
 
 
 if TYPE_CHECKING:
-    from ._static import Number
+    from ._static import OfWorkload
 else:
-    Number = object
+    OfWorkload = object
 
 
-class Expr(Number):
+class Expr(OfWorkload):
     """An integer that is known when tasks are generated: a size, a loop index, an element of a table, or
     computed of these.
 
@@ -265,14 +265,7 @@ class Expr(Number):
     def __bool__(self) -> NoReturn:
         raise truth_error(self)
 
-    if TYPE_CHECKING:
-        # A number of a kernel has them.
-        __index__: None  # type: ignore[assignment]
-        __int__: None  # type: ignore[assignment]
-        __float__: None  # type: ignore[assignment]
-        __truediv__: None  # type: ignore[assignment]
-        __rtruediv__: None  # type: ignore[assignment]
-    else:
+    if not TYPE_CHECKING:
 
         def __index__(self) -> int:
             raise self._refuse("an int", "Python needs the number itself here", number_help())

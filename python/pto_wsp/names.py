@@ -154,7 +154,7 @@ def _target_of(span: Span | None) -> str | None:
     for node in source.assigned.get(span[1], ()):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         if isinstance(node.value, ast.Tuple) and isinstance(targets[0], ast.Tuple):
-            for target, value in zip(targets[0].elts, node.value.elts, strict=False):
+            for target, value in _pairs(targets[0].elts, node.value.elts):
                 if span_of_node("", value)[1:] == tuple(span[1:]) and isinstance(target, ast.Name):
                     return target.id
         if not isinstance(node.value, ast.Call):
@@ -169,6 +169,19 @@ def _target_of(span: Span | None) -> str | None:
         if same and isinstance(targets[0], ast.Name):
             return targets[0].id
     return None
+
+
+def _pairs(targets: list[ast.expr], values: list[ast.expr]) -> list[tuple[ast.expr, ast.expr]]:
+    """The targets that take one value each, with that: those before a starred one, and those behind it."""
+    starred = [at for at, target in enumerate(targets) if isinstance(target, ast.Starred)]
+    if not starred:
+        return list(zip(targets, values, strict=False))
+    before, behind = starred[0], len(targets) - starred[0] - 1
+    if any(isinstance(value, ast.Starred) for value in values):
+        return []
+    last = len(values) - behind
+    pairs = [*zip(targets[:before], values[:before], strict=True)]
+    return [*pairs, *zip(targets[before + 1 :], values[last:], strict=True)]
 
 
 def _makes_it(value: ast.expr) -> bool:

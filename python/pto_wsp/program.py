@@ -63,7 +63,7 @@ class Program:
         "_name",
         "_notes",
         "_options",
-        "_quick",
+        "_fast_path",
         "_run_ids",
         "_run_options",
         "_runs",
@@ -79,7 +79,7 @@ class Program:
     _name: str
     _notes: list[str]
     _options: dict[str, Any]
-    _quick: _core.Quick | None
+    _fast_path: _core.FastPath | None
     _run_ids: Iterator[int]
     _run_options: dict[str, Any]
     _runs: list[Run]
@@ -135,9 +135,9 @@ class Program:
         tables = {table["name"] for table in self._core.tables}
         rows = [name.removesuffix("_indptr") for name in tables if name.endswith("_indptr")]
         self._sparse = [name for name in rows if f"{name}_indices" in tables]
-        # What it keeps for runs, and matrices, are looked at on the long way.
+        # What it keeps for runs, and matrices, are looked at by `execute` itself.
         is_plain = not self._arrays and not self._sparse
-        self._quick = core.quick(self._run_options, Program._ended) if is_plain else None
+        self._fast_path = core.fast_path(self._run_options, Program._ended) if is_plain else None
         return self
 
     if not TYPE_CHECKING:
@@ -229,7 +229,7 @@ class Program:
                     span=caller_span(),
                     help=f"its arguments: {', '.join(f'`{one}`' for one in known) or 'none'}",
                 )
-        self._quick = None
+        self._fast_path = None
         self._arrays = {**self._arrays, **named}
 
     def _given(self, call: str, unnamed: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:

@@ -140,11 +140,11 @@ class CopiedFigures:
     threads: int
     compile_ns: int
     run_ns: int
-    told: dict[str, Any]
+    by_name: dict[str, Any]
 
     def details(self) -> dict[str, Any]:
         """All of them by name."""
-        return self.told
+        return self.by_name
 
 
 @dataclass(frozen=True, slots=True)

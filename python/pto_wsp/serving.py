@@ -17,6 +17,7 @@ from ._raise import argument_error
 from .batchargs import (
     MOST,
     TABLE,
+    copy_rows,
     count,
     length,
     most,
@@ -200,9 +201,9 @@ class _Batch:
             and (lse is last[4] if lse is not None else self._room[1] is last[4])
         ):
             last = self._bind(q, k, v, out, lse)
-        if self._copied is not None:
-            np.copyto(*self._copied)
         try:
+            if self._copied is not None:
+                copy_rows(*self._copied)
             self._bound()  # type: ignore[misc]
         except errors.WspError as error:
             raise told(self, error, self._current("run").page_size) from error.__cause__

@@ -236,6 +236,16 @@ def try_in_a_kernel() -> None:
     run_rows(k)
 
 
+@CASES.add(errors.KernelError, "WSP1107", "one name per value")
+def starred_name_in_a_kernel() -> None:
+    @kernel
+    def k(x: In, y: Out):
+        t, *_rest = pto.load(x), 1  # here
+        pto.store(y, t)
+
+    run_rows(k)
+
+
 @CASES.add(errors.KernelError, "WSP1108", "for")
 def comprehension_in_a_kernel() -> None:
     @kernel

@@ -281,6 +281,18 @@ def a_cache_with_gaps() -> None:
     decode.run(queries(), (wide, wide))  # here
 
 
+@argument(errors.ArgumentError, "WSP1258", "q.filled(0)")
+def queries_with_a_mask() -> None:
+    decode = planned()
+    decode.run(np.ma.masked_array(queries()), pages())  # here
+
+
+@argument(errors.ArgumentError, "WSP1258", "q.filled(0)")
+def queries_with_a_mask_and_gaps() -> None:
+    decode = planned()
+    decode.run(np.ma.masked_array(queries(4), mask=True)[::2], pages())  # here
+
+
 @argument(errors.PlanError, "WSP0580", "call `plan` with others")
 def a_token_more_where_a_page_is_full() -> None:
     decode = planned()

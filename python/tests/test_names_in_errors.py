@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -71,6 +71,10 @@ def both(first: Channel, second: Channel, n: DenseDyn) -> None:
                 with first.consume() as given, second.send() as slot:
                     copy[i](given, slot)
 
+
+KERNELS = [copy.function, shifted.function, divides.function]
+SHARED = "".join(inspect.getsource(inspect.unwrap(each)) for each in (*KERNELS, both))
+"""What the cases have in common of the user's text: a name in another case is none of theirs."""
 
 Case = Callable[[], object]
 CASES: list[tuple[str, str, Case]] = []
@@ -195,6 +199,20 @@ def a_view_beyond_its_tensor() -> None:
     def w(rows: DenseDyn) -> None:
         for rows_ in P(rows):
             copy[rows_](X[rows_ + 1], Y[rows_])
+
+    w.compile().execute(**pair())
+
+
+@case("WSP0610", "of `rows_axis`")
+def a_parameter_of_a_kernel_named_like_an_axis() -> None:
+    @kernel
+    def moved(x: In, rows_axis: Out) -> None:
+        pto.store(rows_axis, pto.load(x))
+
+    @workload
+    def w(rows: DenseDyn) -> None:
+        for i in P(rows):
+            moved[i](X[tile(i, 1)], Y[tile(i + 1, 1)])
 
     w.compile().execute(**pair())
 
@@ -347,7 +365,7 @@ def test_messages_have_no_name_that_no_user_wrote(code: str, said: str, run: Cas
     with pytest.raises(errors.WspError) as caught:
         run()
     error = caught.value
-    assert unwritten(error, Path(__file__).read_text(encoding="utf-8")) == [], str(error)
+    assert unwritten(error, SHARED + inspect.getsource(run)) == [], str(error)
     assert not code or error.code == code, str(error)
     assert said in error.message, str(error)
 

@@ -273,6 +273,21 @@ def test_explain_says_what_the_target_does_and_ir_what_the_workload_is():
     assert program.execute(X=x, Y=y).num_streams == 2
 
 
+def test_explain_lists_kernels_of_one_function_as_graphs_name_them():
+    a, b, c, d = (tensor((2, columns), f32) for columns in (16, 16, 32, 32))
+
+    @workload
+    def both():
+        for i in P(2):
+            scale[i](a[i], b[i])
+            scale[i](c[i], d[i])
+
+    program = both.compile()
+    names = [name for name, _ in program.graph().kernels]
+    rows = [line.split() for line in program.explain().splitlines() if line.endswith(" compiled")]
+    assert [row[0] for row in rows] == names == ["scale", "scale_1"]
+
+
 def test_profiles_are_written(tmp_path):
     program = doubled.compile(enable_profiling=True)
     path = tmp_path / "trace.json"

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from pto_wsp import BatchCascade, BatchDecode, BatchPrefill, errors
+from pto_wsp import (
+    BatchCascade,
+    BatchDecode,
+    BatchPrefill,
+    Out,
+    errors,
+    f32,
+    python_kernel,
+    tensor,
+    workload,
+)
 from test_serving import Batch, close, expected
 
 LENGTHS = [37, 1, 16, 60]
@@ -56,6 +67,42 @@ def test_queries_with_gaps_are_attended(layout: Layout, dtype: str) -> None:
     q = layout(of.queries(4))
     assert not q.flags.c_contiguous
     close(decode.run(q, of.kv), expected(of, q)[0], dtype)
+
+
+def test_queries_that_another_run_writes_are_refused() -> None:
+    of = batch()
+    rows = np.zeros((8, 8, 32), np.float32)
+    held, begun = threading.Event(), threading.Event()
+    W = tensor(("n", 8, 32), f32)
+
+    @python_kernel
+    def writes(x: Out) -> None:
+        begun.set()
+        held.wait(60)
+        x[...] = 1
+
+    @workload
+    def w() -> None:
+        writes(W)
+
+    decode = BatchDecode(num_threads=1)
+    decode.plan(*of.table, *of.form)
+    queries = (rows[:4], rows[::2])
+    for q in queries:
+        decode.run(q, of.kv)
+        begun.clear()
+        held.clear()
+        run = w.compile(num_threads=1).execute_async(W=rows)
+        assert begun.wait(60)
+        try:
+            with pytest.raises(errors.ArgumentError) as caught:
+                decode.run(q, of.kv)
+        finally:
+            held.set()
+            run.synchronize()
+        assert caught.value.code == "WSP1268" and caught.value.help, str(caught.value)
+        assert caught.value.file == __file__
+        decode.run(q, of.kv)
 
 
 def test_queries_that_change_in_place_and_others_are_seen() -> None:

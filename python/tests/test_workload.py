@@ -119,6 +119,23 @@ def _uses_x(n):
         step(X[i])
 
 
+def test_names_of_tensors_that_are_made_beside_a_starred_one():
+    one, *several, other = tensor(("n", 8)), tensor(("n", 8)), tensor(("n", 8)), tensor(("n", 8))
+    *some, last = tensor(("n", 8)), tensor(("n", 8)), tensor(("n", 8))
+    k = Declared("k", "in x, out y")
+
+    @workload
+    def w(n: DenseDyn):
+        for i in P(n):
+            k[i](one[i], several[0][i])
+            k[i](several[1][i], other[i])
+            k[i](some[0][i], last[i])
+
+    program = str(ir(w))
+    for name in ("one", "other", "last", "several_0", "several_1", "some_0"):
+        assert f"tensor {name}:" in program, program
+
+
 def test_same_names_in_nested_loops_are_different_variables():
     @workload
     def w(n):

@@ -72,7 +72,19 @@ def numbers(x: In[f32], y: Out, n: Scalar) -> None:
             t = t * (n * 0.5 + at)
         else:
             t = -n * t / (n // 2)
-    pto.store(y, t)
+    t = t + n**2 + (+n) * abs(n)
+    pto.store(y, t + float(n))
+
+
+@python_kernel
+def integers(x: In, y: Out, n: Scalar) -> None:
+    """What a function does with an `int` is no finding."""
+    y[...] = x
+    if n & 1:
+        y[0] = n << 2
+    y += n.bit_length() + abs(n) + divmod(n, 3)[1] + (+n) + ((n | 4) ^ 1) + (n >> 1) + ~n + round(n)
+    y += n.to_bytes(4, "little")[0] + (5 & n) + (1 << n) + 2**n + pow(n, 2) + n.numerator
+    print(f"{n:3d}", [1, 2, 3][n % 3], np.zeros(n), "ab" * n, range(n), int(n), float(n))
 
 
 @python_kernel
@@ -97,6 +109,8 @@ def w(
     for i in P.sequence(rows):  # mistake
         pass
     for i in P(rows / 2):  # mistake
+        pass
+    for i in P(lens[0] ** 2):  # mistake
         pass
     for i, j, k in P(rows, 64):  # mistake
         pass

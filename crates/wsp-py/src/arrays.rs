@@ -1,6 +1,7 @@
 //! Arrays that Python objects share: one of the protocols, an element type, extents, strides.
 
 use crate::ffi::{self, DlArray, Integer, Owner, Shared};
+use crate::refusal::{Refusal, attempted};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple, PyType};
@@ -47,11 +48,11 @@ impl IntegerArray {
     ///
     /// # Errors
     /// No array, or one in the other byte order; `name` is what the caller calls it.
-    pub(crate) fn of(name: &str, object: &Bound<'_, PyAny>) -> Result<IntegerArray, Diagnostic> {
+    pub(crate) fn of(name: &str, object: &Bound<'_, PyAny>) -> Result<IntegerArray, Refusal> {
         let (shared, element) = found(name, object)?;
         let (integer, what) = match element {
             Element::Of(dtype) => (Integer::of(dtype), dtype.name().to_owned()),
-            Element::Swapped(what) => return Err(swapped(name, &what)),
+            Element::Swapped(what) => return Err(swapped(name, &what).into()),
             Element::Other(what) => (None, dtype_name(object).unwrap_or(what)),
         };
         Ok(IntegerArray { shared, integer, what })
@@ -113,9 +114,9 @@ impl PyArray {
     ///
     /// # Errors
     /// No array, or one that cannot be used; `name` is what the caller calls it.
-    pub(crate) fn of(name: &str, object: &Bound<'_, PyAny>) -> Result<PyArray, Diagnostic> {
+    pub(crate) fn of(name: &str, object: &Bound<'_, PyAny>) -> Result<PyArray, Refusal> {
         let (shared, element) = found(name, object)?;
-        PyArray::checked(name, object, shared, element)
+        Ok(PyArray::checked(name, object, shared, element)?)
     }
 
     /// Extents, outermost first.
@@ -222,28 +223,37 @@ impl PyArray {
 }
 
 /// Where the elements lie of an array that an object shares, whatever they are; none of what is no array or cannot be addressed.
-pub(crate) fn place_of(name: &str, object: &Bound<'_, PyAny>) -> Option<View> {
-    let (shared, element) = found(name, object).ok()?;
-    let dtype = match element {
-        Element::Of(dtype) => dtype,
-        Element::Other(_) | Element::Swapped(_) => return None,
+///
+/// # Errors
+/// What code of the object raised, where that is no `Exception`.
+pub(crate) fn place_of(name: &str, object: &Bound<'_, PyAny>) -> Result<Option<View>, Refusal> {
+    let (shared, element) = match found(name, object) {
+        Err(refusal) if refusal.interrupts(object.py()) => return Err(refusal),
+        Err(_) => return Ok(None),
+        Ok(found) => found,
     };
-    PyArray { shared, dtype }.place(name).ok()
+    Ok(match element {
+        Element::Of(dtype) => PyArray { shared, dtype }.place(name).ok(),
+        Element::Other(_) | Element::Swapped(_) => None,
+    })
 }
 
 /// The memory that an object shares and what its elements are, by the buffer protocol, the array interface or DLPack, in this
 /// order.
-fn found(name: &str, object: &Bound<'_, PyAny>) -> Result<(Shared, Element), Diagnostic> {
-    if is_masked(object) {
-        return Err(masked(name));
+fn found(name: &str, object: &Bound<'_, PyAny>) -> Result<(Shared, Element), Refusal> {
+    if is_masked(object)? {
+        return Err(masked(name).into());
     }
     // A buffer that is refused is tried again by the other protocols: NumPy has no formats for the types of others.
-    let buffer = ffi::buffer(object);
+    let buffer = match ffi::buffer(object).map_err(|error| unshared(name, object, error)) {
+        Err(refusal) if refusal.interrupts(object.py()) => return Err(refusal),
+        buffer => buffer,
+    };
     if let Ok(Some(buffer)) = buffer {
         let element = of_format(&buffer.format, buffer.itemsize);
         return Ok((buffer.shared, element));
     }
-    if let Some((shared, element)) = interface(object).map_err(|fault| refused(name, &fault.to_string()))? {
+    if let Some((shared, element)) = interface(object).map_err(|error| unshared(name, object, error))? {
         return Ok((shared, element));
     }
     if let Some(array) = dlpack(name, object)? {
@@ -251,8 +261,8 @@ fn found(name: &str, object: &Bound<'_, PyAny>) -> Result<(Shared, Element), Dia
         return Ok((array.shared, element));
     }
     Err(match buffer {
-        Err(refusal) => refused(name, &refusal.to_string()),
-        Ok(_) => not_an_array(name, object),
+        Err(refusal) => refusal,
+        Ok(_) => not_an_array(name, object).into(),
     })
 }
 
@@ -271,26 +281,32 @@ fn unsupported(name: &str, object: &Bound<'_, PyAny>, what: String) -> Diagnosti
 }
 
 /// Whether some elements may count as absent, which the protocols do not tell: NumPy's `MaskedArray`.
-fn is_masked(object: &Bound<'_, PyAny>) -> bool {
+fn is_masked(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     /// `numpy.ndarray`, whose arrays have no attributes of their own.
     static PLAIN: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let (py, kind) = (object.py(), object.get_type());
     // What is not there costs most of what an array costs.
     if PLAIN.get(py).is_some_and(|plain| kind.is(plain)) {
-        return false;
+        return Ok(false);
     }
     if kind.fully_qualified_name().is_ok_and(|name| name == "numpy.ndarray") {
         let _ = PLAIN.set(py, kind.unbind());
-        return false;
+        return Ok(false);
     }
-    let has = |name| object.hasattr(name).unwrap_or(false);
-    has("mask") && has("filled")
+    let has = |name| attempted(py, object.hasattr(name)).map(|has| has.unwrap_or(false));
+    Ok(has("mask")? && has("filled")?)
 }
 
 fn masked(name: &str) -> Diagnostic {
     Diagnostic::error(REFUSED, format!("array `{name}` has a mask, and elements of tensors have none")).help(
         format!("give all elements, `{name}.data`, or values for those that are masked, `{name}.filled(0)`"),
     )
+}
+
+/// An object whose protocol raised an error.
+fn unshared(name: &str, object: &Bound<'_, PyAny>, error: PyErr) -> Refusal {
+    let fault = refused(name, &error.to_string());
+    Refusal::caused(object.py(), fault, error)
 }
 
 fn refused(name: &str, reason: &str) -> Diagnostic {
@@ -423,15 +439,15 @@ fn of_typestr(text: &str, name: Option<&str>) -> Element {
 }
 
 /// What an object hands over by DLPack; none for an object without it.
-fn dlpack(name: &str, object: &Bound<'_, PyAny>) -> Result<Option<DlArray>, Diagnostic> {
-    let fault = |error: PyErr| refused(name, &error.to_string());
+fn dlpack(name: &str, object: &Bound<'_, PyAny>) -> Result<Option<DlArray>, Refusal> {
+    let fault = |error: PyErr| unshared(name, object, error);
     let Some(share) = object.getattr_opt("__dlpack__").map_err(fault)? else { return Ok(None) };
     if let Some(device) = object.getattr_opt("__dlpack_device__").map_err(fault)? {
         let device: (i32, i32) = device.call0().and_then(|found| found.extract()).map_err(fault)?;
         on_host(name, device.0)?;
     }
-    if is_negated(object) {
-        return Err(refused(name, "its elements are the negatives of those in its memory"));
+    if is_negated(object)? {
+        return Err(refused(name, "its elements are the negatives of those in its memory").into());
     }
     let py = object.py();
     let versioned = PyDict::new(py);
@@ -444,16 +460,16 @@ fn dlpack(name: &str, object: &Bound<'_, PyAny>) -> Result<Option<DlArray>, Diag
     let array = ffi::dlpack(&capsule.map_err(fault)?).map_err(|reason| refused(name, &reason))?;
     on_host(name, array.device)?;
     if array.copied {
-        return Err(refused(name, "it hands over a copy, which it does not see itself"));
+        return Err(refused(name, "it hands over a copy, which it does not see itself").into());
     }
     Ok(Some(array))
 }
 
 /// Whether a tensor of PyTorch is a view whose elements are negated when it is read, as the imaginary part of a conjugate is: DLPack hands
 /// over the memory alone.
-fn is_negated(object: &Bound<'_, PyAny>) -> bool {
-    let asked = object.getattr_opt("is_neg").ok().flatten().and_then(|is_neg| is_neg.call0().ok());
-    asked.is_some_and(|negated| negated.is_truthy().unwrap_or(false))
+fn is_negated(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let asked = || object.getattr_opt("is_neg")?.map_or(Ok(false), |is_neg| is_neg.call0()?.is_truthy());
+    Ok(attempted(object.py(), asked())?.unwrap_or(false))
 }
 
 fn on_host(name: &str, device: i32) -> Result<(), Diagnostic> {

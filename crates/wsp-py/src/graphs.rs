@@ -105,7 +105,7 @@ impl TaskGraph {
         files: Kernels<'py>,
     ) -> PyResult<Bound<'py, PyList>> {
         let mut sources = self.sources.clone();
-        let files = files.read().map_err(|faults| errors::exception(py, &faults, &sources))?;
+        let files = files.read().map_err(|refusal| refusal.error(py, &sources))?;
         let checked = stack::on_large_stack(py, || {
             let (unit_kernels, files) = self.kernels(kernels, &files, &mut sources, false)?;
             let options = LintOptions { device: CPU_SIM.device(), ..LintOptions::default() };
@@ -160,10 +160,9 @@ impl TaskGraph {
         what: impl FnOnce(&Files, Args, RunOptions, &mut SourceMap) -> Result<T, Vec<Diagnostic>> + Send,
     ) -> PyResult<(T, SourceMap)> {
         let mut sources = self.sources.clone();
-        let files = files.read().map_err(|faults| errors::exception(py, &faults, &sources))?;
+        let files = files.read().map_err(|refusal| refusal.error(py, &sources))?;
         let key = key_of_unit(&self.unit);
-        let (args, options) =
-            given.options(key).map_err(|faults| errors::exception(py, &faults, &sources))?;
+        let (args, options) = given.options(key).map_err(|refusal| refusal.error(py, &sources))?;
         let payload = PayloadSlot::default();
         // Arrays that are copied stay claimed as long as those that are used where they lie.
         let _claim = options.claim.clone();

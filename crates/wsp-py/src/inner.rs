@@ -281,6 +281,11 @@ impl Inner {
         self.bound(py, named, need, Arguments::read)
     }
 
+    /// The arguments of a run, which claims its arrays.
+    pub(crate) fn claimed(&self, py: Python<'_>, named: Option<&Bound<'_, PyDict>>) -> PyResult<Arguments> {
+        self.bound(py, named, Need::Everything, Arguments::claim)
+    }
+
     /// The arguments of a call, with copies of the arrays that need one: `take` makes them.
     fn bound(
         &self,
@@ -290,11 +295,11 @@ impl Inner {
         take: impl FnOnce(&mut Arguments) -> Result<(), Diagnostic>,
     ) -> PyResult<Arguments> {
         let bound = inputs::bind(&self.signature, self.module(), named, need);
-        let taken = bound.and_then(|mut arguments| match take(&mut arguments) {
-            Ok(()) => Ok(arguments),
-            Err(fault) => Err(vec![fault]),
+        let taken = bound.and_then(|mut arguments| {
+            take(&mut arguments)?;
+            Ok(arguments)
         });
-        taken.map_err(|faults| errors::exception(py, &faults, &self.sources))
+        taken.map_err(|refusal| refusal.error(py, &self.sources))
     }
 
     /// The options of a run.
@@ -351,7 +356,7 @@ impl Inner {
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<(Arguments, RunOptions)> {
         let mut options = self.run_options(py, options)?;
-        let arguments = self.bound(py, named, Need::Everything, Arguments::claim)?;
+        let arguments = self.claimed(py, named)?;
         options.claim.clone_from(&arguments.claim);
         Ok((arguments, options))
     }

@@ -6,8 +6,9 @@ mod shapes;
 pub(crate) use library::{Copied, exchanged, param_value};
 
 use crate::arrays::{PyArray, place_of, type_name};
-use crate::integers::{integer_list, is_list, not_integers, of_integers};
+use crate::integers::{integers, is_list, of_integers};
 use crate::own::Metadata;
+use crate::refusal::Refusal;
 use crate::signature::{Role, Signature, TensorFact};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict};
@@ -99,7 +100,7 @@ pub(crate) fn bind(
     module: &WorkloadModule,
     named: Option<&Bound<'_, PyDict>>,
     need: Need,
-) -> Result<Arguments, Vec<Diagnostic>> {
+) -> Result<Arguments, Refusal> {
     let mut binder = Binder {
         signature,
         module,
@@ -112,13 +113,17 @@ pub(crate) fn bind(
         need,
         sizes: vec![None; signature.params.len()],
         origins: vec![Origin::Given; signature.params.len()],
+        refused: Refusal::from(Vec::new()),
         faults: Vec::new(),
     };
     for (key, value) in named.into_iter().flatten() {
         if value.is_none() {
             binder.declined.extend(key.extract::<String>().ok());
-        } else {
-            binder.take(&key, &value);
+        } else if let Err(refusal) = binder.take(&key, &value) {
+            if refusal.interrupts(key.py()) {
+                return Err(refusal);
+            }
+            binder.refused.extend(key.py(), refusal);
         }
     }
     binder.infer();
@@ -145,18 +150,20 @@ struct Binder<'a> {
     /// By size.
     sizes: Vec<Option<i64>>,
     origins: Vec<Origin>,
+    /// What is wrong with arguments by themselves.
+    refused: Refusal,
+    /// What is wrong with them together.
     faults: Vec<Diagnostic>,
 }
 
 impl Binder<'_> {
-    fn take(&mut self, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) {
+    fn take(&mut self, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> Result<(), Refusal> {
         let Ok(name) = key.extract::<String>() else {
             let message = format!("an argument has a name of type `{}`", type_name(key));
-            self.faults.push(Diagnostic::error(SURPLUS, message).help("names are strings"));
-            return;
+            return Err(Diagnostic::error(SURPLUS, message).help("names are strings").into());
         };
         let signature = self.signature;
-        let taken = if let Some(t) = signature.tensors.iter().position(|t| t.given == name) {
+        if let Some(t) = signature.tensors.iter().position(|t| t.given == name) {
             self.tensor(t, value)
         } else if let Some(t) = signature.tables.iter().position(|t| t.given == name) {
             self.table(t, value)
@@ -167,10 +174,7 @@ impl Binder<'_> {
         } else if signature.library.params.contains(&name) {
             self.library_param(&name, value)
         } else {
-            Err(self.surplus(&name))
-        };
-        if let Err(fault) = taken {
-            self.faults.push(fault);
+            Err(self.surplus(&name).into())
         }
     }
 
@@ -184,20 +188,22 @@ impl Binder<'_> {
         }
     }
 
-    fn tensor(&mut self, t: usize, object: &Bound<'_, PyAny>) -> Result<(), Diagnostic> {
+    fn tensor(&mut self, t: usize, object: &Bound<'_, PyAny>) -> Result<(), Refusal> {
         let fact = &self.signature.tensors[t];
         let name = &fact.given;
         if fact.role == Role::Temporary {
             let message = format!("`{name}` is a temporary, which the program makes itself");
-            return Err(Diagnostic::error(SURPLUS, message).help("leave it out, or declare it as a `Tensor`"));
+            let fault = Diagnostic::error(SURPLUS, message);
+            return Err(fault.help("leave it out, or declare it as a `Tensor`").into());
         }
         let array = PyArray::of(name, object)?;
         if array.dtype != fact.dtype {
-            return Err(wrong_type(fact, array.dtype, object));
+            return Err(wrong_type(fact, array.dtype, object).into());
         }
         if array.dims().len() != fact.dims.len() {
             let extents = self.signature.extents(fact);
-            return Err(self.wrong_shape(fact, &array).help(format!("give it the shape {extents}")));
+            let fault = self.wrong_shape(fact, &array);
+            return Err(fault.help(format!("give it the shape {extents}")).into());
         }
         if fact.written {
             writable(name, &array)?;
@@ -206,7 +212,7 @@ impl Binder<'_> {
         Ok(())
     }
 
-    fn table(&mut self, t: usize, object: &Bound<'_, PyAny>) -> Result<(), Diagnostic> {
+    fn table(&mut self, t: usize, object: &Bound<'_, PyAny>) -> Result<(), Refusal> {
         let fact = &self.signature.tables[t];
         let values = self.integers(&fact.given, object)?;
         self.args.arrays.insert(fact.name.clone(), of_integers(&fact.given, &values)?);
@@ -214,25 +220,26 @@ impl Binder<'_> {
     }
 
     /// The elements of a list of integers, which no run writes meanwhile.
-    fn integers(&self, name: &str, object: &Bound<'_, PyAny>) -> Result<Vec<i64>, Diagnostic> {
-        let place = if is_list(object) { None } else { place_of(name, object) };
+    fn integers(&self, name: &str, object: &Bound<'_, PyAny>) -> Result<Vec<i64>, Refusal> {
+        let place = if is_list(object) { None } else { place_of(name, object)? };
         let _claim = reading(place.map(|place| (name, place)))?;
-        integer_list(name, object).map_err(|refused| not_integers(name, refused))
+        integers(name, object)
     }
 
-    fn size(&mut self, p: usize, object: &Bound<'_, PyAny>) -> Result<(), Diagnostic> {
+    fn size(&mut self, p: usize, object: &Bound<'_, PyAny>) -> Result<(), Refusal> {
         let fact = &self.signature.params[p];
         if fact.derived {
             let message = format!("`{}` follows from other sizes and cannot be given", fact.given);
-            return Err(Diagnostic::error(SURPLUS, message).help("leave it out"));
+            return Err(Diagnostic::error(SURPLUS, message).help("leave it out").into());
         }
         let size: i64 = object.extract().map_err(|error: PyErr| {
             let message = format!("size `{}` is no integer of 64 bits with sign", fact.given);
-            Diagnostic::error(BAD_SIZE, message).note(error.to_string()).help(format!(
+            let fault = Diagnostic::error(BAD_SIZE, message).note(error.to_string()).help(format!(
                 "give an integer: `{}=128`; the value given is of type `{}`",
                 fact.given,
                 type_name(object)
-            ))
+            ));
+            Refusal::caused(object.py(), fault, error)
         })?;
         self.sizes[p] = Some(size);
         Ok(())
@@ -241,7 +248,7 @@ impl Binder<'_> {
     fn check_missing(&mut self) {
         let need = self.need;
         // What was given and refused is not missing.
-        if !self.faults.is_empty() {
+        if !self.faults.is_empty() || !self.refused.is_empty() {
             return;
         }
         let signature = self.signature;
@@ -311,7 +318,7 @@ impl Binder<'_> {
         }
     }
 
-    fn finish(mut self) -> Result<Arguments, Vec<Diagnostic>> {
+    fn finish(mut self) -> Result<Arguments, Refusal> {
         for (fact, array) in self.signature.tensors.iter().zip(&self.arrays) {
             let Some(array) = array else { continue };
             match array.view(&fact.given) {
@@ -324,8 +331,9 @@ impl Binder<'_> {
             }
         }
         self.check_copied();
-        if !self.faults.is_empty() {
-            return Err(self.faults);
+        self.refused.add(self.faults);
+        if !self.refused.is_empty() {
+            return Err(self.refused);
         }
         let set = self.signature.params.iter().zip(&self.sizes);
         let set =

@@ -1,6 +1,7 @@
 //! Lists of integers, as Python has them.
 
 use crate::arrays::{IntegerArray, type_name};
+use crate::refusal::{Refusal, attempted};
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PyRange, PyTuple};
 use wsp_core::DType;
@@ -11,24 +12,36 @@ use wsp_trace::python::arrays::{BAD_TABLE, NOT_AN_ARRAY};
 /// Why something is no list of integers.
 pub(crate) enum Refused {
     /// It is no array that can be used.
-    Array(Box<Diagnostic>),
-    /// Its elements or dimensions are not those of a list of integers.
-    Elements(String),
+    Array(Refusal),
+    /// Its elements or dimensions are not those of a list of integers; what one of them raised.
+    Elements(String, Option<PyErr>),
+}
+
+impl Refused {
+    /// The refusal of the argument; `finding` makes that of its elements.
+    pub(crate) fn refusal(self, py: Python<'_>, finding: impl FnOnce(String) -> Diagnostic) -> Refusal {
+        match self {
+            Refused::Array(refusal) => refusal,
+            Refused::Elements(what, None) => finding(what).into(),
+            Refused::Elements(what, Some(error)) => Refusal::caused(py, finding(what), error),
+        }
+    }
 }
 
 /// The integers of a list, a tuple, a range, or an array of one dimension; `name` is what the caller calls it.
 pub(crate) fn integer_list(name: &str, object: &Bound<'_, PyAny>) -> Result<Vec<i64>, Refused> {
     if is_list(object) {
-        return object.extract().map_err(|error: PyErr| Refused::Elements(error.to_string()));
+        return object.extract().map_err(|error: PyErr| Refused::Elements(error.to_string(), Some(error)));
     }
-    let array = IntegerArray::of(name, object).map_err(|fault| {
-        Refused::Array(Box::new(if fault.code == NOT_AN_ARRAY { no_list(name, object) } else { fault }))
+    let array = IntegerArray::of(name, object).map_err(|refusal| {
+        let is_none = refusal.faults().iter().any(|fault| fault.code == NOT_AN_ARRAY);
+        Refused::Array(if is_none { no_list(name, object).into() } else { refusal })
     })?;
     if array.dims().len() != 1 {
-        return Err(Refused::Elements(format!("it has {} dimensions", array.dims().len())));
+        return Err(Refused::Elements(format!("it has {} dimensions", array.dims().len()), None));
     }
     array.values().ok_or_else(|| {
-        Refused::Elements(format!("its elements are of type {}, or one does not fit", array.what()))
+        Refused::Elements(format!("its elements are of type {}, or one does not fit", array.what()), None)
     })
 }
 
@@ -59,7 +72,7 @@ impl SeenList {
     ///
     /// # Errors
     /// As [`integer_list`].
-    pub(crate) fn of(name: &str, object: &Bound<'_, PyAny>) -> Result<Option<SeenList>, Diagnostic> {
+    pub(crate) fn of(name: &str, object: &Bound<'_, PyAny>) -> Result<Option<SeenList>, Refusal> {
         let fixed = object.is_none()
             || object.is_instance_of::<PyInt>()
             || object.is_instance_of::<PyTuple>()
@@ -68,10 +81,10 @@ impl SeenList {
             return Ok(None);
         }
         if is_list(object) {
-            let values = integer_list(name, object).map_err(|refused| not_integers(name, refused))?;
+            let values = integers(name, object)?;
             return Ok(Some(SeenList { source: Source::List(object.clone().unbind()), values }));
         }
-        if let Ok(number) = object.extract::<i64>() {
+        if let Some(number) = attempted(object.py(), object.extract::<i64>())? {
             return Ok(Some(SeenList {
                 source: Source::Number(object.clone().unbind()),
                 values: vec![number],
@@ -82,15 +95,17 @@ impl SeenList {
         Ok(values.map(|values| SeenList { source: Source::Shared(array), values }))
     }
 
-    /// Whether the integers are others than before.
-    pub(crate) fn has_changed(&self, py: Python<'_>) -> bool {
-        match &self.source {
-            Source::Shared(array) => !array.are(&self.values),
-            Source::List(list) => list.bind(py).extract::<Vec<i64>>().map_or(true, |now| now != self.values),
-            Source::Number(number) => {
-                number.bind(py).extract::<i64>().map_or(true, |now| self.values != [now])
-            }
-        }
+    /// Whether the integers are others than before, or no integers any more.
+    ///
+    /// # Errors
+    /// What an element raised, where that is no `Exception`.
+    pub(crate) fn has_changed(&self, py: Python<'_>) -> PyResult<bool> {
+        let now = match &self.source {
+            Source::Shared(array) => return Ok(!array.are(&self.values)),
+            Source::List(list) => attempted(py, list.bind(py).extract::<Vec<i64>>())?,
+            Source::Number(number) => attempted(py, number.bind(py).extract::<i64>())?.map(|now| vec![now]),
+        };
+        Ok(now.is_none_or(|now| now != self.values))
     }
 }
 
@@ -101,13 +116,15 @@ pub(crate) fn is_list(object: &Bound<'_, PyAny>) -> bool {
         || object.is_instance_of::<PyRange>()
 }
 
-/// The error of an argument that should be a list of integers.
-pub(crate) fn not_integers(name: &str, refused: Refused) -> Diagnostic {
-    match refused {
-        Refused::Array(fault) => *fault,
-        Refused::Elements(what) => Diagnostic::error(BAD_TABLE, format!("`{name}` is no table: {what}"))
-            .help("give a list of integers, or an array of integers with one dimension: `np.array(values, np.int64)`"),
-    }
+/// The integers of a table; refused as such where it has none.
+pub(crate) fn integers(name: &str, object: &Bound<'_, PyAny>) -> Result<Vec<i64>, Refusal> {
+    integer_list(name, object).map_err(|refused| refused.refusal(object.py(), |what| no_table(name, &what)))
+}
+
+fn no_table(name: &str, what: &str) -> Diagnostic {
+    Diagnostic::error(BAD_TABLE, format!("`{name}` is no table: {what}")).help(
+        "give a list of integers, or an array of integers with one dimension: `np.array(values, np.int64)`",
+    )
 }
 
 /// An array of integers.
@@ -115,10 +132,8 @@ pub(crate) fn not_integers(name: &str, refused: Refused) -> Diagnostic {
 /// # Errors
 /// There is no memory for it.
 pub(crate) fn of_integers(name: &str, values: &[i64]) -> Result<Array, Diagnostic> {
-    let mut array = Array::zeros(DType::I64, &[values.len() as u64]).map_err(|_| {
-        let what = format!("there is no memory for {} elements", values.len());
-        not_integers(name, Refused::Elements(what))
-    })?;
+    let mut array = Array::zeros(DType::I64, &[values.len() as u64])
+        .map_err(|_| no_table(name, &format!("there is no memory for {} elements", values.len())))?;
     if let Some(elements) = array.as_slice_mut::<i64>() {
         elements.copy_from_slice(values);
     }

@@ -228,8 +228,9 @@ pub(crate) fn call(function: &Function, cx: &KernelCx<'_>) -> Result<(), KernelF
     let Function { callable, keep, ncoords, direct } = function;
     // The package calls a function twice that may look at what an `Out` of integers holds.
     let views = (0..cx.regions().len()).map(|n| cx.view_unread(n)).collect::<Result<Vec<_>, _>>()?;
-    let _turn = Turn::wait();
+    let turn = Turn::wait();
     let called = Python::try_attach(|py| {
+        turn.has_interpreter();
         stay_known(py);
         let _coordinates = Coordinates::begin(cx.scalars().get(..*ncoords).unwrap_or_default());
         within_task(|| {

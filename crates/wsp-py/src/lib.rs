@@ -4,7 +4,7 @@
 //!
 //! `compile` makes programs of traces, `program` runs them: `inputs` binds what a call gives by name, `arrays` finds the memory of
 //! arrays, `pages` makes such that begin at pages, `runs` waits for runs, on threads of the runtime's teams, while it looks at signals, `again` takes what the last short one has bound and `kept`, `watched` says how they have ended, `plans` keeps what generators emitted, `kernels` calls Python functions for tasks, in `turns`, `graphs` has task
-//! graphs, `gone` says when objects go unused, `public` keeps the package out of tracebacks, `errors` makes exceptions of findings.
+//! graphs, `gone` says when objects go unused, `public` keeps the package out of tracebacks, `fast_path` runs `execute` without its frames, `refusal` says why arguments are not taken, `errors` makes exceptions of findings.
 #![deny(unsafe_code)]
 
 mod again;
@@ -12,6 +12,7 @@ mod arrays;
 mod compile;
 mod direct;
 mod errors;
+mod fast_path;
 mod ffi;
 mod gone;
 mod graphs;
@@ -21,6 +22,7 @@ mod integers;
 mod kept;
 mod kernels;
 mod library;
+mod nested;
 mod options;
 mod outcome;
 mod own;
@@ -29,7 +31,8 @@ mod plans;
 mod prepared;
 mod program;
 mod public;
-mod quick;
+mod reading;
+mod refusal;
 mod registry;
 mod results;
 mod runs;
@@ -66,6 +69,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<options::StartsOfRun>()?;
     module.add_class::<graphs::TaskGraph>()?;
     module.add_class::<program::Program>()?;
+    module.add_class::<reading::Reading>()?;
     module.add_class::<results::Figures>()?;
     module.add_class::<timeline::Recorded>()?;
     module.add_class::<plans::Plan>()?;
@@ -74,7 +78,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<kernels::KernelArray>()?;
     module.add_class::<gone::WhenGone>()?;
     module.add_class::<public::Public>()?;
-    module.add_class::<quick::Quick>()?;
+    module.add_class::<fast_path::FastPath>()?;
     let limits = PyDict::new(module.py());
     for limit in wsp_core::limits::ALL {
         limits.set_item(limit.name, limit.value)?;

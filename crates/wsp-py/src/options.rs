@@ -189,7 +189,7 @@ fn truth(name: &str, value: &Bound<'_, PyAny>) -> Result<bool, Diagnostic> {
 }
 
 fn integer(name: &str, value: &Bound<'_, PyAny>, least: u32, most: u32) -> Result<u32, Diagnostic> {
-    // Every run has some: it takes the short way.
+    // Every run has some: it takes the fast path.
     if let Ok(number) = value.extract::<u32>()
         && (least..=most).contains(&number)
     {

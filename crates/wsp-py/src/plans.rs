@@ -3,11 +3,12 @@
 use crate::errors;
 use crate::inner::Inner;
 use crate::inputs::Arguments;
-use crate::integers::{Refused, integer_list};
+use crate::integers::integer_list;
 use crate::kernels::KernelArray;
 use crate::outcome::Ran;
 use crate::own::{Capacity, LaunchOptions, Plan as Kept, PlanNeed};
 use crate::program::Program;
+use crate::refusal::Refusal;
 use crate::runs::{self, interruptible};
 use pto_wsp::{Advance, Growth};
 use pyo3::prelude::*;
@@ -131,7 +132,8 @@ impl Plan {
     /// none when the generators ran again.
     #[pyo3(signature = (lengths=None))]
     fn advance(&self, py: Python<'_>, lengths: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u32>> {
-        let lengths = lengths.map(tokens).transpose().map_err(|fault| errors::fault(py, fault))?;
+        let lengths = lengths.map(tokens).transpose();
+        let lengths = lengths.map_err(|refusal| refusal.error(py, &self.inner.sources))?;
         let mut plan = self.plan_mut(py)?;
         let growth = lengths.as_deref().map_or(Growth::ByOne, Growth::To);
         match self.raised(py, plan.advance(growth))? {
@@ -228,18 +230,16 @@ impl Plan {
 }
 
 /// Tokens of each request.
-fn tokens(lengths: &Bound<'_, PyAny>) -> Result<Vec<u32>, Diagnostic> {
+fn tokens(lengths: &Bound<'_, PyAny>) -> Result<Vec<u32>, Refusal> {
     let help =
         "give a list of integers, or an array of integers with one dimension: the tokens of each request";
     let fault = |what: String| {
         Diagnostic::error(BAD_GROWTH, format!("the plan cannot be advanced: {what}")).help(help)
     };
-    let integers = integer_list("lengths", lengths).map_err(|refused| match refused {
-        Refused::Array(array) => *array,
-        Refused::Elements(what) => fault(what),
-    })?;
+    let integers = integer_list("lengths", lengths);
+    let integers = integers.map_err(|refused| refused.refusal(lengths.py(), fault))?;
     let each = integers.into_iter().enumerate().map(|(request, tokens)| {
         u32::try_from(tokens).map_err(|_| fault(format!("request {request} cannot have {tokens} tokens")))
     });
-    each.collect()
+    Ok(each.collect::<Result<_, Diagnostic>>()?)
 }

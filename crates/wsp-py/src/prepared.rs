@@ -4,6 +4,8 @@ use crate::errors;
 use crate::inner::{Body, Inner};
 use crate::inputs::{Arguments, Copied, Need, exchanged};
 use crate::integers::SeenList;
+use crate::nested::Nested;
+use crate::refusal::Refusal;
 use crate::registry::Awaited;
 use crate::results::Figures;
 use crate::runs::{Done, Running};
@@ -58,11 +60,14 @@ impl Bindings {
         mut options: RunOptions,
     ) -> PyResult<Bindings> {
         // Read before they are bound: what a run changes between the two is then seen as a change.
-        let lists = seen_lists(inner, &named);
+        let lists = match seen_lists(inner, &named) {
+            Err(refusal) if refusal.interrupts(py) => return Err(refusal.error(py, &inner.sources)),
+            lists => lists,
+        };
         let Arguments { args, uses, copied, .. } = inner.bind(py, Some(&named), Need::Everything)?;
         let usable = copied.iter().try_for_each(Copied::refuse_where_bound);
         usable.map_err(|fault| errors::exception(py, &[fault], &inner.sources))?;
-        let lists = lists.map_err(|fault| errors::exception(py, &[fault], &inner.sources))?;
+        let lists = lists.map_err(|refusal| refusal.error(py, &inner.sources))?;
         options.sequential |= inner.alone(&args, &options);
         let on_caller = inner.on_caller(&options);
         let is_traced = options.trace || inner.measures();
@@ -102,7 +107,8 @@ impl Bindings {
             return Ok(false);
         }
         let raised = |faults: Vec<Diagnostic>| errors::exception(py, &faults, &inner.sources);
-        let found = exchanged(&inner.signature, named).map_err(|fault| raised(vec![fault]))?;
+        let found = exchanged(&inner.signature, named);
+        let found = found.map_err(|refusal| refusal.error(py, &inner.sources))?;
         let Some(found) = found else { return Ok(false) };
         let views = found.iter().map(|one| (one.name.clone(), one.view.clone())).collect();
         let args = Args { views, ..Args::default() };
@@ -115,13 +121,18 @@ impl Bindings {
     }
 
     /// Whether a table or a size has other values than those that this was bound with.
-    fn has_changed(&self, py: Python<'_>) -> bool {
-        self.lists.iter().any(|list| list.has_changed(py))
+    fn has_changed(&self, py: Python<'_>) -> PyResult<bool> {
+        for list in &self.lists {
+            if list.has_changed(py)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 }
 
 /// Tables and sizes among the arguments that the caller may change in place, with their values.
-fn seen_lists(inner: &Inner, named: &Bound<'_, PyDict>) -> Result<Vec<SeenList>, Diagnostic> {
+fn seen_lists(inner: &Inner, named: &Bound<'_, PyDict>) -> Result<Vec<SeenList>, Refusal> {
     let signature = &inner.signature;
     let tables = signature.tables.iter().map(|table| &table.given);
     let sizes = signature.params.iter().map(|param| &param.given);
@@ -197,7 +208,7 @@ impl Prepared {
             return Err(errors::exception(py, &[fault], &self.inner.sources));
         }
         let mut bound = self.lock(py)?;
-        if bound.has_changed(py) {
+        if bound.has_changed(py)? {
             let all = bound.named.bind(py).copy()?;
             *bound = Bindings::new(py, &self.inner, all, self.options.clone())?;
         }
@@ -210,6 +221,7 @@ impl Prepared {
             drop(bound);
             return self.run_elsewhere(py, cancel, claim);
         }
+        let _nested = Nested::begin(py)?;
         let _awaited = Awaited::new(&bound.cancel)?;
         let workload = &mut bound.workload;
         match py.detach(|| workload.launch(Some(&claim))) {
@@ -223,7 +235,7 @@ impl Prepared {
 
     /// Whether a table or a size has other values than those that the last run or exchange saw.
     fn has_changed(&self, py: Python<'_>) -> PyResult<bool> {
-        Ok(self.lock(py)?.has_changed(py))
+        self.lock(py)?.has_changed(py)
     }
 
     /// Exchanges arrays, tables and sizes by name for the runs to come; what is not named stays, and what is `None` is no
@@ -245,7 +257,7 @@ impl Prepared {
             return Ok(());
         }
         let lists = seen_lists(&self.inner, &all);
-        let lists = lists.map_err(|fault| errors::exception(py, &[fault], &self.inner.sources))?;
+        let lists = lists.map_err(|refusal| refusal.error(py, &self.inner.sources))?;
         let workload = &mut bound.workload;
         let done = py.detach(|| workload.rebind(Args { values: Vec::new(), ..args }));
         done.map_err(|fault| errors::exception(py, &Vec::from(fault), &self.inner.sources))?;

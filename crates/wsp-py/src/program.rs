@@ -1,12 +1,12 @@
 //! Programs as Python sees them.
 
 use crate::errors;
+use crate::fast_path::FastPath;
 use crate::inner::{Body, Inner};
 use crate::inputs::{Arguments, Need};
 use crate::options;
 use crate::plans::Plan;
 use crate::prepared::Prepared;
-use crate::quick::Quick;
 use crate::results::{self, Figures};
 use crate::runs::{self, Limit};
 use crate::started::Run;
@@ -67,18 +67,18 @@ impl Program {
         Ok(Figures::new(outcome, &self.inner))
     }
 
-    /// The short way of `execute` with these options, whose result is what `ended` makes of the program and the figures; none where no run can begin.
-    fn quick(
+    /// The fast path of `execute` with these options, whose result is what `ended` makes of the program and the figures; none where no run can begin.
+    fn fast_path(
         &self,
         py: Python<'_>,
         options: &Bound<'_, PyDict>,
         ended: Py<PyAny>,
-    ) -> PyResult<Option<Quick>> {
+    ) -> PyResult<Option<FastPath>> {
         if self.inner.declared_only.is_some() {
             return Ok(None);
         }
         let options = self.inner.run_options(py, Some(options))?;
-        Ok(Some(Quick::new(self.inner.clone(), options, ended)))
+        Ok(Some(FastPath::new(self.inner.clone(), options, ended)))
     }
 
     /// Runs the generators of a host entry and keeps what they emit; `capacity` is descriptors and bytes of workspace.
@@ -250,9 +250,14 @@ impl Program {
         }
         let units = self.inner.module().kernels.iter().map(|kernel| kernel.place());
         let units = units.chain(std::iter::repeat(ExecPool::Any.word()));
-        for ((name, body), unit) in self.inner.bodies.iter().zip(units) {
+        for (k, ((given, body), unit)) in self.inner.bodies.iter().zip(units).enumerate() {
             let entry = PyDict::new(py);
-            entry.set_item("name", name)?;
+            // Kernels of one function have names of their own in graphs and traces.
+            let of_plan = match &self.inner.body {
+                Body::Workload(plan) => plan.module.kernels.get(k).map(|kernel| &kernel.name),
+                Body::Launch { .. } => None,
+            };
+            entry.set_item("name", of_plan.unwrap_or(given))?;
             entry.set_item("unit", unit)?;
             entry.set_item("body", body)?;
             kernels.append(entry)?;

@@ -1,6 +1,6 @@
 //! Public functions, whose errors carry the frames of their callers and none of the package.
 
-use crate::quick::Quick;
+use crate::fast_path::FastPath;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString, PyTuple, PyType};
@@ -11,36 +11,36 @@ use pyo3::types::{PyDict, PyString, PyTuple, PyType};
 pub(crate) struct Public {
     function: Py<PyAny>,
     told: Py<PyAny>,
-    /// The attribute of its first argument that may have a short way of calls by name alone, and `told` of that.
-    short: Option<(Py<PyString>, Py<PyAny>)>,
+    /// The attribute of its first argument that may have a fast path of calls by name alone, and `told` of that.
+    fast: Option<(Py<PyString>, Py<PyAny>)>,
 }
 
 impl Public {
-    /// What a call by the short way comes to, with what its error is told by; none where there is no such way.
-    fn run_short(
+    /// What a call by the fast path comes to, with what its error is told by; none where there is no such path.
+    fn run_fast(
         &self,
         args: &Bound<'_, PyTuple>,
         named: Option<&Bound<'_, PyDict>>,
     ) -> Option<(&Py<PyAny>, PyResult<Py<PyAny>>)> {
-        let ((name, told), named) = self.short.as_ref().zip(named)?;
+        let ((name, told), named) = self.fast.as_ref().zip(named)?;
         if args.len() != 1 {
             return None;
         }
         let object = args.get_item(0).ok()?;
-        let way = object.getattr(name).ok()?;
-        let way = way.cast::<Quick>().ok()?;
-        Some((told, way.get().run(&object, named)?))
+        let path = object.getattr(name).ok()?;
+        let path = path.cast::<FastPath>().ok()?;
+        Some((told, path.get().run(&object, named)?))
     }
 }
 
 #[pymethods]
 impl Public {
-    /// Calls `function`; what it raises is given to `told` with the function and its arguments, and what that gives is raised. `short` names an
-    /// attribute of the first argument, which may be a [`Quick`], with the `told` of that.
+    /// Calls `function`; what it raises is given to `told` with the function and its arguments, and what that gives is raised. `fast` names an
+    /// attribute of the first argument, which may be a [`FastPath`], with the `told` of that.
     #[new]
-    #[pyo3(signature = (function, told, short=None))]
-    fn new(function: Py<PyAny>, told: Py<PyAny>, short: Option<(Py<PyString>, Py<PyAny>)>) -> Public {
-        Public { function, told, short }
+    #[pyo3(signature = (function, told, fast=None))]
+    fn new(function: Py<PyAny>, told: Py<PyAny>, fast: Option<(Py<PyString>, Py<PyAny>)>) -> Public {
+        Public { function, told, fast }
     }
 
     #[pyo3(signature = (*args, **named))]
@@ -50,7 +50,7 @@ impl Public {
         args: &Bound<'_, PyTuple>,
         named: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Py<PyAny>> {
-        let (told, called) = match self.run_short(args, named) {
+        let (told, called) = match self.run_fast(args, named) {
             Some((told, ran)) => (told, ran),
             None => (&self.told, self.function.call(py, args, named)),
         };

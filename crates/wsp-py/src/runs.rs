@@ -4,6 +4,7 @@ use crate::again::Again;
 use crate::errors;
 use crate::inner::Inner;
 use crate::inputs::Arguments;
+use crate::nested::Nested;
 use crate::outcome::Ran;
 use crate::registry::{self, Awaited, Registered};
 use crate::timeline;
@@ -117,6 +118,7 @@ fn on_caller(
     mut arguments: Arguments,
     options: RunOptions,
 ) -> PyResult<Option<Ran>> {
+    let _nested = Nested::begin(py)?;
     if let Some(again) = Again::of(inner, &arguments, &options) {
         let _awaited = Awaited::new(again.cancel())?;
         let ran = py.detach(|| again.run(inner, &mut arguments));

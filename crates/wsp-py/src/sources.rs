@@ -74,20 +74,28 @@ fn renamed(names: &GivenNames, module: &WorkloadModule) -> Vec<(String, String)>
     all.filter(|(own, given)| own != given).map(|(own, given)| (own.clone(), given.clone())).collect()
 }
 
+/// What findings of kernels have of the module, by the word before it: other names there are those of the kernel's own text.
+const OF_MODULES: [&str; 3] = ["axis ", "kernel ", "table "];
+
 /// A finding with the names that the user has written, where it has others.
 pub(crate) fn in_given_names(mut finding: Diagnostic, given: &[(String, String)]) -> Diagnostic {
     if given.is_empty() {
         return finding;
     }
+    let of_kernel = matches!(finding.code.0, ..500 | 600..700);
     let labels = finding.primary.iter_mut().chain(&mut finding.labels).map(|label| &mut label.text);
     let texts = finding.notes.iter_mut().chain(&mut finding.help).chain([&mut finding.message]).chain(labels);
     for text in texts {
+        let pieces: Vec<&str> = text.split('`').collect();
         // Every second piece stands between backticks.
-        let piece = |(at, piece): (usize, &str)| match at % 2 {
-            1 => words(piece, given),
-            _ => piece.to_owned(),
+        let is_name = |at: usize| {
+            at % 2 == 1 && (!of_kernel || OF_MODULES.iter().any(|what| pieces[at - 1].ends_with(what)))
         };
-        *text = text.split('`').enumerate().map(piece).collect::<Vec<_>>().join("`");
+        let named = pieces.iter().enumerate().map(|(at, piece)| match is_name(at) {
+            true => words(piece, given),
+            false => (*piece).to_owned(),
+        });
+        *text = named.collect::<Vec<_>>().join("`");
     }
     finding
 }

@@ -190,6 +190,14 @@ def _bind(cx: Cx, target: ast.expr, value: Value) -> None:
 
 
 def _items(cx: Cx, value: Value, count: int, at: ast.expr) -> list[Value]:
+    for each in at.elts:
+        if isinstance(each, ast.Starred):
+            raise cx.fault(
+                codes.STATEMENT,
+                f"`{ast.unparse(each)}` cannot be assigned in a kernel",
+                each,
+                help="write one name per value",
+            )
     if isinstance(value, Const) and isinstance(value.value, tuple | list):
         items: list[Value] = [exprs.constant(v) for v in value.value]
     elif isinstance(value, TupleVal):
@@ -198,7 +206,7 @@ def _items(cx: Cx, value: Value, count: int, at: ast.expr) -> list[Value]:
         raise cx.fault(
             codes.OPERAND, f"{describe(value)} cannot be taken apart", at, help=f"{count} values are needed"
         )
-    if len(items) != count or any(isinstance(t, ast.Starred) for t in at.elts):
+    if len(items) != count:
         raise cx.fault(
             codes.OPERAND, f"{count} names for {len(items)} values", at, help="write one name per value"
         )

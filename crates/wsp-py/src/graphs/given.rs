@@ -3,6 +3,7 @@
 use crate::arrays::{PyArray, type_name};
 use crate::inputs::{param_value, reading};
 use crate::options::start_order_of;
+use crate::refusal::{Refusal, attempted};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::collections::BTreeMap;
@@ -36,16 +37,16 @@ impl Kernels<'_> {
     ///
     /// # Errors
     /// Values that no parameter has.
-    pub(super) fn read(self) -> Result<Files, Vec<Diagnostic>> {
-        let (mut params, mut faults) = (Vec::new(), Vec::new());
+    pub(super) fn read(self) -> Result<Files, Refusal> {
+        let (mut params, mut refused) = (Vec::new(), Refusal::from(Vec::new()));
         for (name, value) in self.params.iter() {
             let name = name.to_string();
             match param_value(&name, &value) {
                 Ok(value) => params.push((name, value)),
-                Err(fault) => faults.push(fault),
+                Err(refusal) => refused.extend(value.py(), refusal),
             }
         }
-        if faults.is_empty() { Ok(Files { files: self.files, params }) } else { Err(faults) }
+        if refused.is_empty() { Ok(Files { files: self.files, params }) } else { Err(refused) }
     }
 }
 
@@ -81,52 +82,54 @@ pub(super) struct Given<'py> {
 impl Given<'_> {
     /// Arguments and options of a run. Arrays whose elements lie next to each other are used where they lie, others are claimed and then copied.
     /// A trace is one of a unit with this key.
-    pub(super) fn options(&self, key: u64) -> Result<(Args, RunOptions), Vec<Diagnostic>> {
+    pub(super) fn options(&self, key: u64) -> Result<(Args, RunOptions), Refusal> {
         let (mut copies, mut views) = (Vec::new(), BTreeMap::new());
-        let mut faults = Vec::new();
+        let (py, mut refused) = (self.inputs.py(), Refusal::from(Vec::new()));
         for (name, array) in self.inputs.iter() {
             let Ok(name) = name.extract::<String>() else {
-                faults.push(
-                    Diagnostic::error(WRONG_VALUE, "a name of `inputs` is no string")
-                        .help("write names in quotes: `graph.run({\"X\": x})`"),
-                );
+                refused.add([Diagnostic::error(WRONG_VALUE, "a name of `inputs` is no string")
+                    .help("write names in quotes: `graph.run({\"X\": x})`")]);
                 continue;
             };
             match taken(&name, &array) {
                 Ok(Taken::View(view)) => drop(views.insert(name, view)),
                 Ok(Taken::Copy(array, place)) => copies.push((name, array, place)),
-                Err(fault) => faults.push(fault),
+                Err(refusal) => refused.extend(py, refusal),
             }
         }
         let scalars = self.scalars.iter().filter_map(|(name, value)| {
             let name = name.to_string();
             let value = integer(&format!("scalar `{name}`"), &value, i64::MIN, i64::MAX);
-            let value = value.map_err(|fault| faults.push(fault)).ok()?;
+            let value = value.map_err(|refusal| refused.extend(py, refusal)).ok()?;
             Some((name, ParamValue::Int(value.into())))
         });
         let values = scalars.collect();
         let mut options = RunOptions::default();
-        let mut taken = |taken: Result<(), Diagnostic>| faults.extend(taken.err());
-        taken(
-            self.events.extract().map_err(|_| not_names("events")).map(|events| options.unit.events = events),
-        );
+        let mut taken = |taken: Result<(), Refusal>| {
+            if let Err(refusal) = taken {
+                refused.extend(py, refusal);
+            }
+        };
+        let events = self.events.extract().map_err(|_| not_names("events").into());
+        taken(events.map(|events| options.unit.events = events));
         taken(integer("`devices`", &self.devices, 1, MAX_DEVICES).map(|n| options.unit.devices = n));
         taken(integer("`threads`", &self.threads, 0, MAX_THREADS).map(|n| options.threads = n));
         if !self.memory.is_none() {
             taken(integer("`memory`", &self.memory, 0, u64::MAX).map(|n| options.unit.memory = Some(n)));
         }
         if let Some(replay) = &self.replay {
-            taken(start_order_of(replay, key).map(|order| options.replay = Some(order)));
+            let order = start_order_of(replay, key).map_err(Refusal::from);
+            taken(order.map(|order| options.replay = Some(order)));
         }
         if self.record {
             options.recording = Recording::On;
         }
-        if !faults.is_empty() {
-            return Err(faults);
+        if !refused.is_empty() {
+            return Err(refused);
         }
-        let claim = claimed(&copies, &views).map_err(|fault| vec![fault])?;
+        let claim = claimed(&copies, &views)?;
         let copied = copies.iter().map(|(name, array, _)| Ok((name.clone(), array.to_array(name)?)));
-        let arrays = copied.collect::<Result<Arrays, Diagnostic>>().map_err(|fault| vec![fault])?;
+        let arrays = copied.collect::<Result<Arrays, Diagnostic>>()?;
         options.unit.copied = copies.into_iter().map(|(name, _, place)| (name, place)).collect();
         options.claim = Some(Arc::new(claim));
         Ok((Args { arrays, views, values }, options))
@@ -134,7 +137,7 @@ impl Given<'_> {
 }
 
 /// An integer of Python within bounds.
-fn integer<T>(what: &str, value: &Bound<'_, PyAny>, least: T, most: T) -> Result<T, Diagnostic>
+fn integer<T>(what: &str, value: &Bound<'_, PyAny>, least: T, most: T) -> Result<T, Refusal>
 where
     T: TryFrom<i128> + Into<i128> + Copy + PartialOrd + std::fmt::Display,
 {
@@ -142,10 +145,10 @@ where
         Diagnostic::error(WRONG_VALUE, format!("{what} is {is}"))
             .help(format!("give an integer from {least} to {most}"))
     };
-    let number: i128 =
-        value.extract().map_err(|_| wrong(format!("a value of type `{}`", type_name(value))))?;
+    let number: Option<i128> = attempted(value.py(), value.extract())?;
+    let number = number.ok_or_else(|| wrong(format!("a value of type `{}`", type_name(value))))?;
     let fits = T::try_from(number).ok().filter(|number| (least..=most).contains(number));
-    fits.ok_or_else(|| wrong(number.to_string()))
+    Ok(fits.ok_or_else(|| wrong(number.to_string()))?)
 }
 
 fn not_names(what: &str) -> Diagnostic {
@@ -160,7 +163,7 @@ enum Taken {
 }
 
 /// An array where it lies, or to be copied.
-fn taken(name: &str, array: &Bound<'_, PyAny>) -> Result<Taken, Diagnostic> {
+fn taken(name: &str, array: &Bound<'_, PyAny>) -> Result<Taken, Refusal> {
     let array = PyArray::of(name, array)?;
     if array.is_dense()
         && let Ok(view) = array.view(name)

@@ -3,6 +3,7 @@
 use super::{BAD_SIZE, Binder, Need, writable};
 use crate::arrays::{PyArray, type_name};
 use crate::integers::{is_list, of_integers};
+use crate::refusal::{Refusal, attempted};
 use crate::signature::{LibraryArray, Signature};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
@@ -52,7 +53,7 @@ impl Copied {
 pub(crate) fn exchanged(
     signature: &Signature,
     named: &Bound<'_, PyDict>,
-) -> Result<Option<Vec<Use>>, Diagnostic> {
+) -> Result<Option<Vec<Use>>, Refusal> {
     let mut uses = Vec::new();
     for (key, value) in named {
         let fact = key.extract::<String>().ok().and_then(|name| signature.library.array(&name));
@@ -75,7 +76,7 @@ impl Binder<'_> {
         &mut self,
         fact: &LibraryArray,
         object: &Bound<'_, PyAny>,
-    ) -> Result<(), Diagnostic> {
+    ) -> Result<(), Refusal> {
         let name = &fact.name;
         if self.need == Need::Shapes
             && let Ok((dtype, dims)) = object.extract::<(String, Vec<u64>)>()
@@ -103,7 +104,8 @@ impl Binder<'_> {
             writable(name, &array)?;
             if view.shares_with_itself() {
                 let message = format!("elements of array `{name}` share memory, and tasks write it");
-                return Err(Diagnostic::error(SHARED, message).help("give an array of its own elements"));
+                let fault = Diagnostic::error(SHARED, message);
+                return Err(fault.help("give an array of its own elements").into());
             }
         }
         self.uses.push(Use { name: name.clone(), view: view.clone(), written });
@@ -115,7 +117,7 @@ impl Binder<'_> {
     }
 
     /// A list of integers of which the program gets a copy.
-    fn library_integers(&mut self, name: &str, object: &Bound<'_, PyAny>) -> Result<(), Diagnostic> {
+    fn library_integers(&mut self, name: &str, object: &Bound<'_, PyAny>) -> Result<(), Refusal> {
         let listed = self.integers(name, object)?;
         self.args.arrays.insert(name.to_owned(), of_integers(name, &listed)?);
         Ok(())
@@ -131,7 +133,7 @@ impl Binder<'_> {
         }
     }
 
-    pub(super) fn library_param(&mut self, name: &str, object: &Bound<'_, PyAny>) -> Result<(), Diagnostic> {
+    pub(super) fn library_param(&mut self, name: &str, object: &Bound<'_, PyAny>) -> Result<(), Refusal> {
         self.args.values.push((name.to_owned(), param_value(name, object)?));
         Ok(())
     }
@@ -141,15 +143,15 @@ impl Binder<'_> {
 ///
 /// # Errors
 /// No integer, no float and no truth value.
-pub(crate) fn param_value(name: &str, object: &Bound<'_, PyAny>) -> Result<ParamValue, Diagnostic> {
+pub(crate) fn param_value(name: &str, object: &Bound<'_, PyAny>) -> Result<ParamValue, Refusal> {
     if let Ok(value) = object.cast::<PyBool>() {
         Ok(ParamValue::Bool(value.is_true()))
-    } else if let Ok(value) = object.extract::<i128>() {
+    } else if let Some(value) = attempted(object.py(), object.extract::<i128>())? {
         Ok(ParamValue::Int(value))
-    } else if let Ok(value) = object.extract::<f64>() {
+    } else if let Some(value) = attempted(object.py(), object.extract::<f64>())? {
         Ok(ParamValue::Float(value))
     } else {
         let message = format!("parameter `{name}` is given a value of type `{}`", type_name(object));
-        Err(Diagnostic::error(BAD_SIZE, message).help("give an integer, a float or a bool"))
+        Err(Diagnostic::error(BAD_SIZE, message).help("give an integer, a float or a bool").into())
     }
 }

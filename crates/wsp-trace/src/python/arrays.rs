@@ -104,4 +104,8 @@ waits for something that does not come keeps the run until it ends by itself.";
 A function or class of the package is called with other arguments than it has parameters: one is missing, is given twice, has a name that is
 none of them, or there are too many. Objects that the package makes, such as `Stats`, `Graph` and `Task`, are not made by their names.
 The message says which argument it is; the error is a `TypeError`, too.";
+    pub NESTED = 1274, "runs within each other",
+        "\
+A `@python_kernel` runs a program, whose Python kernel runs one again, and so on, all on one thread: each takes a part of the thread's stack,
+which has room for 16. Call `execute` again when it has ended, in a loop of Python.";
 }

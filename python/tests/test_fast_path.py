@@ -1,11 +1,10 @@
-"""`execute` goes the short way where there is one: what it gives and refuses is that of the long way."""
+"""`execute` takes its fast path where there is one: what it gives and refuses is the same without it."""
 
 from __future__ import annotations
 
 import copy as copies_of
 import gc
 import pickle
-import threading
 import traceback
 import weakref
 from pathlib import Path
@@ -14,8 +13,22 @@ from typing import Any
 import numpy as np
 import pto_wsp
 import pytest
-from misuse import X, Y, copies, rows, run_rows
-from pto_wsp import DenseDyn, In, Out, P, errors, kernel, pto, python_kernel, tensor, tile, workload
+from misuse import X, Y, copies, copy, rows, run_rows
+from pto_wsp import (
+    DenseDyn,
+    In,
+    Out,
+    P,
+    Table,
+    errors,
+    i64,
+    kernel,
+    pto,
+    python_kernel,
+    tensor,
+    tile,
+    workload,
+)
 
 PACKAGE = str(Path(pto_wsp.__file__).parent)
 
@@ -75,24 +88,117 @@ def test_a_size_that_is_called_timeout_is_an_argument():
 
 
 def test_a_limit_is_kept():
-    stop = threading.Event()
+    @python_kernel
+    def k(x: In, y: Out):
+        y[...] = x
+
+    @workload
+    def w(times: DenseDyn):
+        for _ in P.seq(times):
+            k(X[tile(0, 1)], Y[tile(0, 1)])
+
+    with pytest.raises(errors.ExecutionError) as caught:
+        w.compile(num_threads=1).execute(X=rows(2), Y=rows(2), times=2**31, timeout=0.01)
+    assert caught.value.code == "WSP1272"
+
+
+class Raises:
+    """An array that raises an exception when it is read, the first times."""
+
+    def __init__(self, exception: BaseException, times: int = 1):
+        self.exception, self.times, self.reads, self.array = exception, times, 0, rows(3)
+
+    @property
+    def __array_interface__(self) -> Any:
+        self.reads += 1
+        if self.reads <= self.times:
+            raise self.exception
+        return self.array.__array_interface__
+
+
+class Size:
+    """A number that raises an exception when it is asked for, the first times."""
+
+    def __init__(self, exception: BaseException, times: int = 1):
+        self.exception, self.times, self.reads = exception, times, 0
+
+    def __index__(self) -> int:
+        self.reads += 1
+        if self.reads <= self.times:
+            raise self.exception
+        return 3
+
+
+CALLS = ["execute", "execute_async", "bind"]
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize(("name", "of"), [("X", Raises), ("n", Size)], ids=["array", "size"])
+def test_what_stops_a_program_while_arguments_are_read_is_passed_on(call: str, name: str, of: type):
+    program = copies.compile()
+    for exception in (KeyboardInterrupt(), SystemExit(3), GeneratorExit()):
+        given = of(exception)
+        with pytest.raises(BaseException) as caught:
+            getattr(program, call)(**{"X": rows(3), "Y": rows(3), name: given})
+        assert caught.value is exception and given.reads == 1
+    assert program.execute(X=rows(3), Y=rows(3)).num_tasks == 1
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize(
+    ("name", "of", "code"), [("X", Raises, "WSP1258"), ("n", Size, "WSP1262")], ids=["array", "size"]
+)
+def test_an_error_of_an_argument_is_the_cause_of_its_refusal(call: str, name: str, of: type, code: str):
+    given = of(RuntimeError("not now"), times=2)
+    with pytest.raises(errors.ArgumentError) as caught:
+        getattr(copies.compile(), call)(**{"X": rows(3), "Y": rows(3), name: given})
+    error = caught.value
+    assert error.code == code and error.__cause__ is given.exception
+    assert "not now" in str(error) and same(error.file)
+
+
+def test_a_table_whose_elements_stop_the_program_is_passed_on():
+    @workload
+    def w(n: DenseDyn, lens: Table[i64, ...]):
+        for i in P(n):
+            copy[i](X[tile(lens[i], 1)], Y[tile(i, 1)])
+
+    given = [Size(KeyboardInterrupt()), 1, 0]
+    with pytest.raises(KeyboardInterrupt):
+        w.compile().execute(X=rows(3), Y=rows(3), lens=given)
+    bound = w.compile().bind(X=rows(3), Y=rows(3), lens=given)
+    given[0] = Size(KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        bound()
+    bound()
+
+
+def test_runs_within_each_other_are_counted():
+    left = [100]
 
     @python_kernel
     def k(x: In, y: Out):
-        stop.wait(20)
+        left[0] -= 1
+        if left[0] > 0:
+            program.execute(X=np.array(x), Y=np.zeros_like(y))
         y[...] = x
 
     @workload
     def w():
-        for i in P(2):
-            k[i](X[tile(i, 1)], Y[tile(i, 1)])
+        k(X[tile(0, 1)], Y[tile(0, 1)])
 
-    timer = threading.Timer(0.3, stop.set)
-    timer.start()
-    with pytest.raises(errors.ExecutionError) as caught:
-        w.compile(num_threads=1).execute(X=rows(2), Y=rows(2), timeout=0.01)
-    timer.join()
-    assert caught.value.code == "WSP1272"
+    program = w.compile(num_threads=1)
+    with pytest.raises(errors.KernelError) as caught:
+        program.execute(X=rows(1), Y=rows(1))
+    error: BaseException | None = caught.value
+    while error is not None and error.__cause__ is not None:
+        error = error.__cause__
+    assert isinstance(error, errors.ExecutionError) and error.code == "WSP1274" and error.help
+    assert left == [84]
+    left = [16]
+    y = np.zeros((1, 64), np.float32)
+    program.execute(X=rows(1), Y=y)
+    assert (y == 1).all()
 
 
 @pytest.mark.parametrize(
