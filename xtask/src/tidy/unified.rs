@@ -37,9 +37,9 @@ fn differing(tested: &str, program: &str) -> Vec<String> {
         let Some(others) = known.get(package).filter(|others| !others.contains(features)) else { continue };
         let others: Vec<&str> = others.iter().copied().collect();
         faults.insert(format!(
-            "{name}: its tests have {package} with features `{features}`, {of} with `{}`; all that stands on it is compiled twice: give both the same in \
+            "{name}: its tests have {package} with features [{features}], {of} with [{}]; all that stands on it is compiled twice: give both the same in \
              [dev-dependencies] of {name}",
-            others.join("` and `")
+            others.join("] and [")
         ));
     }
     faults.into_iter().collect()
@@ -58,7 +58,7 @@ mod tests {
         let found = differing(&format!("{own}libc v0.2.1|std\nlibc v0.2.1|std\n"), program);
         assert_eq!(found.len(), 1, "{found:?}");
         let wanted =
-            "wsp-lang: its tests have libc v0.2.1 with features `std`, wsp-cli with `extra_traits,std`; ";
+            "wsp-lang: its tests have libc v0.2.1 with features [std], wsp-cli with [extra_traits,std]; ";
         assert!(found[0].starts_with(wanted), "{found:?}");
     }
 
@@ -67,6 +67,6 @@ mod tests {
         let program = "syn v2.0.0|full\nsyn v2.0.0|parsing\n";
         assert_eq!(differing("syn v2.0.0|parsing\n", program), [""; 0]);
         let found = differing("syn v2.0.0|printing\n", program);
-        assert!(found[0].contains("wsp-cli with `full` and `parsing`"), "{found:?}");
+        assert!(found[0].contains("wsp-cli with [full] and [parsing]"), "{found:?}");
     }
 }
