@@ -246,9 +246,9 @@ class TaskGraph:
         With `enable_debug` blocks run one by one, and it is recorded what they store: `notes` say of each
         external tensor that the unit writes how many elements nothing has written.
 
-        With `replay` blocks start in the order of a run before, each on its worker: that of the trace with this
-        path (`wsp run FILE --trace`), or, of a seed, that of a run in virtual time with it. `threads` are those of
-        that run, which 0 is, or 1.
+        With `replay` blocks start in the order of a run before, each on its worker: that of the trace with
+        this path (`wsp run FILE --trace`), or, of a seed, that of a run in virtual time with it. `threads`
+        are those of that run, which 0 is, or 1.
 
         Raises `CompileError` for what is wrong with the unit, `ArgumentError` for inputs that do not fit,
         `KernelError` for kernels that fail, `ExecutionError` for runs that cannot go on.
