@@ -11,7 +11,9 @@ pub use file::{DesignArg, DesignFile, DesignRun};
 
 use crate::codes;
 use crate::device::{Device, XDNA1, XDNA2};
-use crate::lower::{Launch, Listed, Lowered, Probe, Range, by_process, kernels_of, lower, lower_range};
+use crate::lower::{
+    Launch, Listed, Lowered, Probe, Range, RangeOf, by_process, kernels_of, lower, lower_range,
+};
 use std::sync::Arc;
 use wsp_backend::codes::OPTION_OF_OTHERS;
 use wsp_backend::{
@@ -19,7 +21,7 @@ use wsp_backend::{
     KernelsSource, Lengths, PackagePart, Program, RunError, RunOptions,
 };
 use wsp_core::ParamId;
-use wsp_diag::{Diagnostic, Diagnostics, Severity};
+use wsp_diag::{Diagnostic, Diagnostics, Severity, did_you_mean};
 use wsp_ir::{Capability, Module, ParamSource, Support};
 use wsp_memory::Array;
 use wsp_plan::target::TARGETS;
@@ -214,6 +216,28 @@ fn is_extent(module: &Module, name: &str) -> bool {
     })
 }
 
+/// Refuses a name that no parameter and no extent has.
+fn known(source: &PlanSource, module: &Module, name: &str) -> Result<(), Diagnostic> {
+    let of_workload = match source {
+        PlanSource::Workload(plan) => plan.module.params.as_slice(),
+        _ => &[],
+    };
+    let of_kernels = (0..module.params.len()).flat_map(|at| module.user_names(ParamId(at as u32)));
+    let names: Vec<&str> = of_workload.iter().map(|param| param.name.as_str()).chain(of_kernels).collect();
+    if names.contains(&name) {
+        return Ok(());
+    }
+    let fault = Diagnostic::error(codes::LOWERING, format!("there is no parameter `{name}`"));
+    Err(match did_you_mean(name, names.iter().copied()) {
+        Some(near) => fault.help(format!("did you mean `{near}`?")),
+        None if names.is_empty() => fault.help("leave out `--lengths`: the program has no parameter"),
+        None => {
+            let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+            fault.help(format!("give one of {}", names.join(", ")))
+        }
+    })
+}
+
 /// A launch, whose tasks are listed by a program of the simulation.
 fn listed(simulated: &dyn Program, name: String, args: &Args) -> Result<Launch, Diagnostics> {
     let options =
@@ -276,17 +300,14 @@ impl Compiled {
         listed(simulated, format!("{name}={length}"), &args)
     }
 
-    /// Whether a launch of a length is a design.
-    fn lowers(&self, simulated: &dyn Program, launch: &Args, length: (&str, i64)) -> bool {
-        self.of_length(simulated, launch, length).is_ok_and(|launch| self.design(&[launch]).is_ok())
-    }
-
     /// A design with one sequence for all lengths of a range.
     fn ranged(&self, launch: &Args, range: &Range) -> Result<Lowered, Diagnostics> {
+        let module = &kernels_of(&self.source)?.module;
+        known(&self.source, module, &range.name)?;
+        let is_extent = is_extent(module, &range.name);
+        range.check(if is_extent { RangeOf::Extent } else { RangeOf::Parameter })?;
         let simulated = self.of.simulation.compile(&self.by_process)?;
-        let is_extent = is_extent(&kernels_of(&self.source)?.module, &range.name);
-        range.fits(is_extent, &|length| self.lowers(&*simulated, launch, (&range.name, length)))?;
-        let mut lengths = range.first()?;
+        let mut lengths = range.first();
         for _ in 0..PASSES {
             let all: Vec<i64> = lengths.iter().copied().collect();
             let launches = self.of_lengths(launch, &range.name, &all)?;

@@ -14,15 +14,18 @@ pub(crate) struct Transfer<K> {
     pub(crate) transfer: Move,
     /// It tells its end.
     pub(crate) token: bool,
+    /// Waits of its end stand behind it, which were for transfers before it.
+    pub(crate) has_wait: bool,
 }
 
 impl<K> Transfer<K> {
-    /// What is said of a sequence that ends before it is done.
-    pub(crate) fn told(&self, module: &Module, sequence: &str) -> Diagnostic {
+    /// The finding that a sequence ends before it is done.
+    pub(crate) fn diagnostic(&self, module: &Module, sequence: &str) -> Diagnostic {
         let Move { symbol, array, task, span, .. } = &self.transfer;
         let of = symbol.as_ref().map_or("a channel".to_owned(), |name| format!("`@{name}`"));
+        let (no, one) = if self.has_wait { ("no other", "one more ") } else { ("no", "") };
         let message = format!(
-            "sequence `@{sequence}` ends, and no wait tells that the transfer of {of} into `{}` is done",
+            "sequence `@{sequence}` ends, and {no} wait tells that the transfer of {of} into `{}` is done",
             module.name(*array)
         );
         let wait = match (task, symbol) {
@@ -32,7 +35,7 @@ impl<K> Transfer<K> {
                     "give `%{name}` `issue_token = true`, and write `aiex.dma_await_task(%{name})` behind its start"
                 )
             }
-            (None, Some(name)) => format!("write `aiex.npu.dma_wait {{symbol = @{name}}}` behind it"),
+            (None, Some(name)) => format!("write {one}`aiex.npu.dma_wait {{symbol = @{name}}}` behind it"),
             (None, None) => "wait for it".to_owned(),
         };
         Diagnostic::error(codes::UNWAITED, message)
@@ -53,8 +56,9 @@ impl<K> Default for Unwaited<K> {
 }
 
 impl<K: PartialEq + Clone> Unwaited<K> {
-    pub(crate) fn start(&mut self, transfer: Transfer<K>) {
-        self.0.push(transfer);
+    /// A transfer of an end is started, which tells its end or does not.
+    pub(crate) fn start(&mut self, of: K, transfer: Move, token: bool) {
+        self.0.push(Transfer { of, transfer, token, has_wait: false });
     }
 
     /// A wait for a transfer of an end: the first that tells its end is done.
@@ -75,6 +79,7 @@ impl<K: PartialEq + Clone> Unwaited<K> {
         let of = self.0[last].of.clone();
         let mut at = 0..;
         self.0.retain(|transfer| at.next().is_some_and(|at| at > last) || transfer.of != of);
+        self.0.iter_mut().filter(|transfer| transfer.of == of).for_each(|later| later.has_wait = true);
     }
 
     /// What is left.

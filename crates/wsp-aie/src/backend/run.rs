@@ -22,7 +22,7 @@ impl Compiled {
     /// What of the options an array has no part of.
     fn refuse(&self, options: &RunOptions, args: &Args) -> Result<(), RunError> {
         options.check(self.source.kind())?;
-        // A seed draws the order of a run on several threads, and a design runs on one. What is recorded, who stops a run, who claims its arrays and what counts its progress are of the caller; those of task graphs are refused above.
+        // A seed draws the order of a run on several threads, and a design runs on one. What is recorded, who stops a run, who claims its arrays and what counts its progress are of the caller; no function of the caller runs for a task, so what one leaves in `payload` is nothing; those of task graphs are refused above.
         let RunOptions {
             threads,
             seed: _,
@@ -34,7 +34,7 @@ impl Compiled {
             plain,
             cancel: _,
             poll: _,
-            payload,
+            payload: _,
             progress: _,
             claim: _,
             spaces: SpaceOptions { kv_layout },
@@ -58,7 +58,6 @@ impl Compiled {
             ("replay", replay.is_some()),
             ("trace", *trace),
             ("plain", *plain),
-            ("payload", payload.is_some()),
             ("views", !args.views.is_empty()),
         ];
         match given.iter().find(|(_, given)| *given) {

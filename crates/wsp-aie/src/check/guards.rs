@@ -1,7 +1,7 @@
 //! Locks that keep no two users of memory apart.
 
 use super::Findings;
-use super::shared::{Use, User, Uses, told};
+use super::shared::{Use, User, Uses};
 use crate::codes;
 use crate::design::Design;
 use wsp_diag::Diagnostic;
@@ -16,7 +16,7 @@ pub(super) fn check(design: &Design, uses: &Uses, findings: &mut Findings) {
             ([], []) => continue,
             ([], _) => "released, and nothing acquires it".to_owned(),
             (_, []) => "acquired, and nothing releases it".to_owned(),
-            ([one], [other]) if one == other => format!("used by {} alone", told(*one)),
+            ([one], [other]) if one == other => format!("used by {one} alone"),
             _ => continue,
         };
         let name = lock.name.as_ref().map_or("a lock".to_owned(), |name| format!("lock `@{name}`"));

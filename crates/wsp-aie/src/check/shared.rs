@@ -2,14 +2,40 @@
 
 use super::Findings;
 use crate::codes;
-use crate::design::{Core, Design, Link, Lock, TileDma};
-use crate::device::Tile;
+use crate::design::{Core, Design, Link, Lock, Port, TileDma};
+use crate::device::{Bundle, Direction, Tile};
 use crate::mlir::Op;
 use std::collections::{BTreeMap, BTreeSet};
 use wsp_diag::{Diagnostic, Label, Span};
 
-/// Who uses a lock or a buffer: the core of a tile, or a chain of its channels by the block that it begins with.
-pub(super) type User = (Tile, Option<u32>);
+/// Who uses a lock or a buffer.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum User {
+    /// The core of a tile.
+    Core(Tile),
+    /// A channel of a tile, by number, with its chain of descriptors.
+    Channel(Tile, Direction, i64),
+}
+
+impl std::fmt::Display for User {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (tile, direction, number) = match self {
+            User::Core(tile) => return write!(f, "the core on tile {tile}"),
+            User::Channel(tile, direction, number) => (tile, direction, number),
+        };
+        let direction = if *direction == Direction::S2mm { "S2MM" } else { "MM2S" };
+        write!(f, "channel {direction} {number} of tile {tile}")
+    }
+}
+
+/// How a user uses a buffer.
+#[derive(Clone, Copy)]
+struct Access {
+    /// Where first.
+    span: Span,
+    /// Whether it may write it.
+    writes: bool,
+}
 
 /// How a user uses a lock: how often it is written that it acquires and releases it, and whether always by 1.
 #[derive(Clone, Copy, Default)]
@@ -24,8 +50,8 @@ pub(super) struct Use {
 pub(super) struct Uses {
     /// By lock.
     pub(super) locks: Vec<BTreeMap<User, Use>>,
-    /// By buffer, and where first.
-    buffers: Vec<BTreeMap<User, Span>>,
+    /// By buffer.
+    buffers: Vec<BTreeMap<User, Access>>,
     /// Fifos of cores, by name.
     fifos: BTreeMap<User, BTreeSet<String>>,
 }
@@ -39,7 +65,7 @@ impl Uses {
         };
         for Core { tile, body, .. } in &design.cores {
             let ops = body.blocks.iter().flat_map(|block| &block.ops);
-            ops.for_each(|op| op.walk(&mut |op| uses.see(design, (*tile, None), op)));
+            ops.for_each(|op| op.walk(&mut |op| uses.see(design, User::Core(*tile), op)));
         }
         design.dmas.iter().for_each(|dma| uses.chains(design, dma));
         uses
@@ -49,9 +75,10 @@ impl Uses {
         if let Some(name) = op.find_name("objFifo_name") {
             self.fifos.entry(user).or_default().insert(name.to_owned());
         }
-        for value in &op.operands {
+        for (operand, value) in op.operands.iter().enumerate() {
             if let Some(at) = design.buffers.iter().position(|buffer| buffer.value == *value) {
-                self.buffers[at].entry(user).or_insert(op.span);
+                let access = self.buffers[at].entry(user).or_insert(Access { span: op.span, writes: false });
+                access.writes |= may_write(user, op, operand);
             }
         }
         let lock = op.operands.first().filter(|_| op.name == "aie.use_lock");
@@ -68,23 +95,26 @@ impl Uses {
     fn chains(&mut self, design: &Design, dma: &TileDma) {
         let blocks = &dma.body.blocks;
         for start in blocks.iter().flat_map(|block| &block.ops).filter(|op| op.name == "aie.dma_start") {
-            let (first, mut seen) = (start.successors.first().copied(), BTreeSet::new());
-            let mut next = first;
+            let is_out = start.find_int("channel_dir") == Some(1);
+            let direction = if is_out { Direction::Mm2s } else { Direction::S2mm };
+            let user = User::Channel(dma.tile, direction, start.find_int("channel_index").unwrap_or(0));
+            let (mut next, mut seen) = (start.successors.first().copied(), BTreeSet::new());
             while let Some(block) = next.filter(|at| seen.insert(*at)).and_then(|at| blocks.get(at as usize))
             {
-                block.ops.iter().for_each(|op| self.see(design, (dma.tile, first), op));
+                block.ops.iter().for_each(|op| self.see(design, user, op));
                 let goes_on = block.ops.iter().find(|op| op.name == "aie.next_bd");
                 next = goes_on.and_then(|op| op.successors.first().copied());
             }
         }
     }
 
-    /// Who goes on after a user: those that acquire what it releases, and cores at the other ends of its fifos.
+    /// Who goes on after a user: those that acquire what it releases, channels at the other ends of its streams, and cores at those of its fifos.
     fn after(&self, design: &Design, user: User) -> BTreeSet<User> {
         let mut after = BTreeSet::new();
         for lock in self.locks.iter().filter(|lock| lock.get(&user).is_some_and(|of| of.releases > 0)) {
             after.extend(lock.iter().filter(|(_, of)| of.acquires > 0).map(|(user, _)| *user));
         }
+        after.extend(streams(design, user));
         let Some(own) = self.fifos.get(&user) else { return after };
         // Objects go on through links.
         let linked = |link: &&Link| link.ins.iter().chain(&link.outs).any(|name| own.contains(name));
@@ -108,24 +138,43 @@ impl Uses {
     }
 }
 
+/// The channels to which streams of a channel go.
+fn streams(design: &Design, user: User) -> Vec<User> {
+    let User::Channel(tile, Direction::Mm2s, channel) = user else { return Vec::new() };
+    let port = Port { tile, bundle: Bundle::Dma, channel };
+    let flows = design.flows.iter().filter(|flow| flow.from == port).map(|flow| &flow.to);
+    let packets = design.packets.iter().filter(|flow| flow.from.contains(&port)).flat_map(|flow| &flow.to);
+    let ends = flows.chain(packets).filter(|to| to.bundle == Bundle::Dma);
+    ends.map(|to| User::Channel(to.tile, Direction::S2mm, to.channel)).collect()
+}
+
+/// Whether a user may write the buffer that is an operand: what is not known to read only may.
+fn may_write(user: User, op: &Op, operand: usize) -> bool {
+    match (op.name.as_str(), user) {
+        ("aie.dma_bd", User::Channel(_, direction, _)) => direction == Direction::S2mm,
+        ("memref.load" | "vector.load", _) => false,
+        ("memref.copy", _) => operand == 1,
+        _ => true,
+    }
+}
+
 pub(super) fn check(design: &Design, uses: &Uses, findings: &mut Findings) {
     for (buffer, users) in design.buffers.iter().zip(&uses.buffers) {
-        let all: Vec<(User, Span)> = users.iter().map(|(user, span)| (*user, *span)).collect();
+        let all: Vec<(User, Access)> = users.iter().map(|(user, access)| (*user, *access)).collect();
         let pairs = (0..all.len()).flat_map(|one| (0..one).map(move |other| (other, one)));
         let is_free = |(one, other): &(usize, usize)| {
-            let (one, other) = (all[*one].0, all[*other].0);
-            !uses.is_after(design, one, other) && !uses.is_after(design, other, one)
+            let ((one, access), (other, beside)) = (all[*one], all[*other]);
+            let any_writes = access.writes || beside.writes;
+            any_writes && !uses.is_after(design, one, other) && !uses.is_after(design, other, one)
         };
         let Some((one, other)) = pairs.into_iter().find(is_free) else { continue };
         let name = buffer.name.as_ref().map_or("a buffer".to_owned(), |name| format!("buffer `@{name}`"));
         let message = format!(
             "{name} of tile {} is used by {} and by {}, and no lock or fifo keeps them apart",
-            buffer.tile,
-            told(all[one].0),
-            told(all[other].0)
+            buffer.tile, all[one].0, all[other].0
         );
         let mut found = Diagnostic::warning(codes::SHARED, message).at(buffer.span, "");
-        found.labels.push(Label { span: all[other].1, text: "it is used here".to_owned() });
+        found.labels.push(Label { span: all[other].1.span, text: "it is used here".to_owned() });
         findings.0.push(
             found.help("have each of them acquire a lock before, which the other releases behind its use"),
         );
@@ -147,7 +196,9 @@ fn credits(design: &Design, uses: &Uses, findings: &mut Findings) {
             // Of a chain each descriptor acquires once; how often a core does is told by the other's.
             let (true, Some(buffers)) = (
                 (a, b) == (d, c),
-                [(a, one), (c, other)].iter().find_map(|(user, count)| user.1.map(|_| **count)),
+                [(a, one), (c, other)]
+                    .iter()
+                    .find_map(|(user, count)| matches!(user, User::Channel(..)).then_some(**count)),
             ) else {
                 continue;
             };
@@ -162,8 +213,8 @@ fn credits(design: &Design, uses: &Uses, findings: &mut Findings) {
                     name(beside),
                     lock.tile,
                     wsp_core::words::counted(buffers, "buffer"),
-                    told(*a),
-                    told(*b)
+                    a,
+                    b
                 );
                 let found = Diagnostic::warning(codes::SHARED, message).at(beside.span, "");
                 findings.0.push(
@@ -173,12 +224,5 @@ fn credits(design: &Design, uses: &Uses, findings: &mut Findings) {
                 );
             }
         }
-    }
-}
-
-pub(super) fn told(user: User) -> String {
-    match user {
-        (tile, None) => format!("the core on tile {tile}"),
-        (tile, Some(_)) => format!("a channel of tile {tile}"),
     }
 }

@@ -160,9 +160,18 @@ fn take(of: (&Design, &Sequence), steps: &[Step], open: &mut Open, findings: &mu
                     let message = "a loop of the sequence has a bound that is no number".to_owned();
                     findings.add(codes::ATTRIBUTE, repeated.span, message);
                 }
+                let rounds = repeated.rounds();
+                if rounds == Some(0) {
+                    // What is never done takes no descriptors, and waits for nothing.
+                    let mut inside = Findings::default();
+                    take(of, &repeated.body, &mut Open::default(), &mut inside);
+                    inside.0.retain(|found| ![codes::REUSE, codes::WAIT].contains(&found.code));
+                    findings.0.append(&mut inside.0);
+                    continue;
+                }
                 take(of, &repeated.body, open, findings);
                 // What a round leaves open meets the next one.
-                if std::mem::replace(&mut open.again, true) {
+                if rounds == Some(1) || std::mem::replace(&mut open.again, true) {
                     continue;
                 }
                 let mut next = Findings::default();

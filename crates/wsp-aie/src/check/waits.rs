@@ -2,14 +2,40 @@
 
 use super::Findings;
 use crate::design::{Design, Move, Step, steps};
-use crate::device::Direction;
+use crate::device::{Direction, Tile};
 use crate::mlir::Value;
-use crate::unwaited::{Transfer, Unwaited};
+use crate::unwaited::Unwaited;
 use wsp_diag::Severity;
 use wsp_ordered::OrderedMap;
 
-/// What a transfer is of: a name, or a channel.
-type Of = (Option<String>, Option<(Value, Direction, i64)>);
+/// Most steps of a loop that is followed round by round; of a longer one, or one without written bounds, two rounds are.
+const FOLLOWED: u64 = 1 << 12;
+
+/// What a transfer is of. One channel may be named in one place and be told by its number in another.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Of {
+    Channel(Tile, Direction, i64),
+    Fifo(String),
+}
+
+impl Of {
+    fn name(design: &Design, name: &str) -> Of {
+        let given = design.allocations.iter().find(|given| given.name == *name);
+        given.map_or_else(
+            || Of::Fifo(name.to_owned()),
+            |given| Of::Channel(given.tile, given.direction, given.channel),
+        )
+    }
+
+    fn transfer(design: &Design, transfer: &Move) -> Option<Of> {
+        if let Some(name) = &transfer.symbol {
+            return Some(Of::name(design, name));
+        }
+        let (value, direction, number) = transfer.channel?;
+        let used = design.tiles.iter().find(|used| used.value == value)?;
+        Some(Of::Channel(used.tile, direction, number))
+    }
+}
 
 /// What a sequence has described, and started.
 #[derive(Default)]
@@ -25,11 +51,11 @@ pub(super) fn check(design: &Design, findings: &mut Findings) {
     for sequence in &design.sequences {
         let mut open = Open::default();
         take(design, &steps(sequence).unwrap_or_default(), &mut open);
-        let mut told: Vec<&Of> = Vec::new();
+        let mut seen: Vec<&Of> = Vec::new();
         for left in open.into.left() {
-            if !told.contains(&&left.of) {
-                told.push(&left.of);
-                let mut found = left.told(&design.module, &sequence.name);
+            if !seen.contains(&&left.of) {
+                seen.push(&left.of);
+                let mut found = left.diagnostic(&design.module, &sequence.name);
                 found.severity = Severity::Warning;
                 findings.0.push(found);
             }
@@ -54,7 +80,10 @@ fn take(design: &Design, steps: &[Step], open: &mut Open) {
                 }
             }
             Step::Await(task, _) => open.into.await_task(*task),
-            Step::Wait(name, _) => open.into.wait(&(Some(name.clone()), None)),
+            Step::Wait(name, _) => open.into.wait(&Of::name(design, name)),
+            Step::Loop(of) if step.count().is_some_and(|count| count <= FOLLOWED) => {
+                (0..of.rounds().unwrap_or(0)).for_each(|_| take(design, &of.body, open));
+            }
             // What a round leaves open the next one may wait for.
             Step::Loop(of) => {
                 take(design, &of.body, open);
@@ -70,9 +99,9 @@ fn take(design: &Design, steps: &[Step], open: &mut Open) {
 
 impl Open {
     fn start(&mut self, design: &Design, transfer: Move, token: bool) {
-        if design.direction_of(&transfer) == Some(Direction::S2mm) {
-            let of = (transfer.symbol.clone(), transfer.channel);
-            self.into.start(Transfer { of, transfer, token });
+        let into_host = design.direction_of(&transfer) == Some(Direction::S2mm);
+        if let Some(of) = Of::transfer(design, &transfer).filter(|_| into_host) {
+            self.into.start(of, transfer, token);
         }
     }
 }

@@ -104,7 +104,24 @@ pub struct Repeat {
     pub span: Span,
 }
 
+impl Repeat {
+    /// How many rounds there are, where the bounds are written.
+    pub(crate) fn rounds(&self) -> Option<u64> {
+        let [Length::Fixed(from), Length::Fixed(to), Length::Fixed(by)] = self.bounds else { return None };
+        let (span, by) = (i128::from(to) - i128::from(from), u128::try_from(by).ok().filter(|by| *by > 0)?);
+        u64::try_from(u128::try_from(span).unwrap_or(0).div_ceil(by)).ok()
+    }
+}
+
 impl Step {
+    /// How many steps it is with all rounds of loops, where the bounds of all are written.
+    pub(crate) fn count(&self) -> Option<u64> {
+        let Step::Loop(of) = self else { return Some(1) };
+        let body: Option<Vec<u64>> = of.body.iter().map(Step::count).collect();
+        let body = body?.into_iter().fold(1, u64::saturating_add);
+        Some(of.rounds()?.saturating_mul(body))
+    }
+
     /// Whether it or a step inside is such a step.
     pub fn has(&self, is: &dyn Fn(&Step) -> bool) -> bool {
         let mut found = false;

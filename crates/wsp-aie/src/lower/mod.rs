@@ -32,6 +32,7 @@ pub use array::Placed;
 pub(crate) use holds::Probe;
 pub(crate) use processes::by_process;
 pub use range::Range;
+pub(crate) use range::RangeOf;
 pub use trace::Listed;
 pub(crate) use values::{forms, values};
 

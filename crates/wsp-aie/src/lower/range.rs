@@ -27,6 +27,15 @@ pub struct Range {
     pub to: i64,
 }
 
+/// What has the lengths of a range.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum RangeOf {
+    /// A parameter.
+    Parameter,
+    /// An extent of arrays.
+    Extent,
+}
+
 /// A range, and lengths of it that were listed.
 #[derive(Clone, Copy)]
 pub(super) struct Listing<'a> {
@@ -56,45 +65,47 @@ pub(super) struct Sum {
 }
 
 impl Range {
-    /// The lengths that are looked at first.
+    /// Refuses a range that is none, with the part of it that is one. Extents of arrays have no ranges.
     ///
     /// # Errors
-    /// A range that has too many, or lengths below 1.
-    pub(crate) fn first(&self) -> Result<OrderedSet<i64>, Diagnostic> {
+    /// A range that has too many lengths or fewer than two, or lengths below 1.
+    pub(crate) fn check(&self, of: RangeOf) -> Result<(), Diagnostic> {
         let Range { name, from, to } = self;
-        if *from < 1 || *to > LONGEST || to - from >= MOST {
-            let message = format!(
-                "lengths {from} to {to} of `{name}`, and a range has {MOST} at most, from 1 to {LONGEST}"
-            );
-            return Err(refused(message));
+        // `to - from` may be beyond 64 bits where `from` is below 1.
+        if *from >= 1 && *to <= LONGEST && to - from < MOST {
+            return if from < to { Ok(()) } else { Err(self.too_short()) };
         }
-        let spread = [0, 3, 7, 13, 29, 61, 97].map(|part| from + (to - from) * part / 100);
-        Ok(spread.into_iter().chain([*from, from + 1, *to]).collect())
+        let last = (*to).clamp(2, LONGEST);
+        let first = (*from).clamp(1, last - 1);
+        let last = last.min(first + MOST - 1);
+        let message = format!(
+            "lengths {from} to {to} of `{name}`, and a range has {MOST} at most, from 1 to {LONGEST}"
+        );
+        Err(refused(message).help(match of {
+            RangeOf::Parameter => {
+                format!("give a range within these bounds: `--lengths {name}={first}..={last}`")
+            }
+            RangeOf::Extent => {
+                format!("have a sequence for each length: `--lengths {name}={first},{last}`")
+            }
+        }))
     }
-}
 
-impl Range {
-    /// Refuses a range that is none, with one that launches take: `takes` says whether there is a design of a length. Extents of arrays have none.
-    pub(crate) fn fits(&self, is_extent: bool, takes: &dyn Fn(i64) -> bool) -> Result<(), Diagnostic> {
-        let Err(fault) = self.first() else { return Ok(()) };
-        let (from, mut to) = (self.from.clamp(1, LONGEST), self.from.clamp(1, LONGEST));
-        if !takes(from) {
-            return Err(fault.help("give a range of lengths that launches take"));
-        }
-        if is_extent {
-            let help = format!(
-                "have a sequence for each length: `--lengths {}={from}`, and others behind commas",
-                self.name
-            );
-            return Err(fault.help(help));
-        }
-        // What a launch has no room for, none of a greater length has.
-        let mut beyond = self.to.min(LONGEST).min(from + MOST - 1).max(from) + 1;
-        while to + 1 < beyond {
-            let middle = to + (beyond - to) / 2;
-            if takes(middle) { to = middle } else { beyond = middle }
-        }
-        Err(fault.help(format!("give one that launches take: `--lengths {}={from}..={to}`", self.name)))
+    fn too_short(&self) -> Diagnostic {
+        let Range { name, from, to } = self;
+        let first = (*from).min(LONGEST - 1);
+        let message = format!("lengths {from} to {to} of `{name}`, and a range has two at least");
+        refused(message).help(format!(
+            "give a range: `--lengths {name}={first}..={}`, or one length: `--lengths {name}={from}`",
+            first + 1
+        ))
+    }
+
+    /// The lengths that are looked at first.
+    pub(crate) fn first(&self) -> OrderedSet<i64> {
+        let Range { from, to, .. } = self;
+        let spread = [0, 3, 7, 13, 29, 61, 97].map(|part| from + (to - from) * part / 100);
+        spread.into_iter().chain([*from, from + 1, *to]).collect()
     }
 }
 

@@ -6,7 +6,7 @@ use crate::codes;
 use crate::design::{Buffer, Design, Length, Move, Parameter, Repeat, Step};
 use crate::device::{Direction, QUEUE, Tile};
 use crate::mlir::{Attr, Op, Type, Value};
-use crate::unwaited::{Transfer, Unwaited};
+use crate::unwaited::Unwaited;
 use wsp_diag::{Diagnostic, Span};
 use wsp_ordered::OrderedMap;
 
@@ -113,7 +113,7 @@ impl Running {
     pub(super) fn waited(&self, design: &Design, name: Option<&str>) -> Result<(), Failure> {
         let Some(left) = self.unwaited.left().first() else { return Ok(()) };
         let first = || design.sequences.first().map(|sequence| sequence.name.as_str());
-        Err(Failure::Fault(left.told(&design.module, name.or_else(first).unwrap_or(""))))
+        Err(Failure::Fault(left.diagnostic(&design.module, name.or_else(first).unwrap_or(""))))
     }
 
     /// Whether a step that is left starts a transfer of a stream's end.
@@ -302,7 +302,7 @@ impl Running {
         queue.push_back(task);
         self.done.push(false);
         if at.1 > 0 {
-            self.unwaited.start(Transfer { of: at, transfer: transfer.clone(), token });
+            self.unwaited.start(at, transfer.clone(), token);
         }
         Ok(Some(number))
     }

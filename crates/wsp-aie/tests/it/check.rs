@@ -290,7 +290,7 @@ fn every_code_is_on_the_page() {
 
 #[test]
 fn every_rule_has_a_change() {
-    // The others have designs of their own: 1824, 1839 and 1849 in `ground`, 1851 below.
+    // The others have designs of their own: 1824 and 1839 in `ground`, 1851 below.
     let elsewhere = [1824, 1839, 1851];
     for code in (1820..=1856).chain([1869]) {
         let has = CHANGES.iter().any(|(.., found)| *found == code) || elsewhere.contains(&code);
@@ -362,7 +362,9 @@ fn loops_that_are_deep_are_checked() {
     let text =
         [&SCALE[..begin], bounds, &open, &SCALE[begin..end], &"}\n".repeat(depth), &SCALE[end..]].concat();
     assert_eq!(codes(&text), Vec::<u16>::new());
-    let reused = text.replace("aiex.npu.dma_wait {symbol = @out}", "");
+    // Of two rounds each, the second uses the descriptors of the first.
+    let reused = text.replace("aiex.npu.dma_wait {symbol = @out}", "").replace("to %b step", "to %c step");
+    let reused = reused.replace(bounds, &format!("{bounds}%c = arith.constant 2 : index\n"));
     assert!(codes(&reused).contains(&1842), "{:?}", codes(&reused));
 }
 

@@ -16,3 +16,4 @@ mod run;
 mod starts;
 mod support;
 mod text;
+mod users;

@@ -130,7 +130,17 @@ fn a_sequence_waits_for_its_outputs() {
     let text = [&SCALE[..begin], two, &rest, &SCALE[end..]].concat();
     let twice = text.replace(wait, &format!("{wait}{wait}"));
     let mut args = [ints(0..1024), ints(vec![0; 1024])];
-    assert!(run(&design(&text), Allocation::Declared, &mut args.clone()).is_err());
+    let Err(Failure::Fault(fault)) = run(&design(&text), Allocation::Declared, &mut args.clone()) else {
+        panic!("one wait is for two transfers")
+    };
+    assert_eq!(
+        (fault.message, fault.help.concat()),
+        (
+            "sequence `@sequence` ends, and no other wait tells that the transfer of `@out` into `y` is done"
+                .to_owned(),
+            "write one more `aiex.npu.dma_wait {symbol = @out}` behind it".to_owned()
+        )
+    );
     run(&design(&twice), Allocation::Declared, &mut args)
         .unwrap_or_else(|fault| panic!("{:?}", fault.diagnostic()));
 }

@@ -4,7 +4,7 @@ use super::{args, array, numbers, plan, run, run_with, text};
 use crate::references::{attention, normalised, product, softmax, two_layers};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use wsp_backend::{RunError, RunOptions};
+use wsp_backend::{PayloadSlot, RunError, RunOptions};
 use wsp_memory::Array;
 
 /// The workload and the kernels of an example.
@@ -51,6 +51,15 @@ fn a_run_of_an_array_is_cancelled() {
         Err(RunError::Cancelled(found)) => assert_eq!(found.0[0].code.0, 574, "{found}"),
         other => panic!("{other:?}"),
     }
+}
+
+/// A caller whose functions may fail gives a slot for what they leave; a design calls none.
+#[test]
+fn a_slot_for_what_functions_leave_is_no_option_of_a_design() {
+    let x = array(&[4096], 1);
+    let options = RunOptions { payload: Some(PayloadSlot::default()), ..RunOptions::default() };
+    let ran = run_with(&example!("scale", "xdna2"), args(&[("x", &x)], &[]), options);
+    assert!(ran.is_ok(), "{ran:?}");
 }
 
 #[test]

@@ -95,22 +95,47 @@ fn ranges_that_no_sequence_takes_are_told() {
         written(&example!("scale", "xdna1"), Args::default(), Some(("n", Lengths::Range(1024, 1030))));
     let found = found.expect_err("it is refused").0[0].message.clone();
     assert_eq!(found, "with other lengths of `n` arrays have other extents");
+    // A range of extents is not taken within the bounds either.
+    let found = written(&example!("scale", "xdna1"), Args::default(), Some(("n", Lengths::Range(0, 70_000))));
+    let help = found.expect_err("it is refused").0[0].help.concat();
+    assert_eq!(help, "have a sequence for each length: `--lengths n=1,65536`");
 }
 
-/// The range that a refusal names is taken.
+/// A refusal of bounds names the range within them; names are looked at before.
 #[test]
-fn a_range_that_is_too_long_is_answered_by_one_that_there_is_room_for() {
-    let of_range = |from, to| {
-        let (q, k, v) = (array(&[1, 16], 1), array(&[80, 16], 2), array(&[80, 16], 3));
-        let given = args(&[("q", &q), ("keys", &k), ("values", &v)], &[]);
-        written(&example!("decode", "xdna2"), given, Some(("tokens", Lengths::Range(from, to))))
+fn a_range_beyond_the_bounds_is_answered_by_the_part_within_them() {
+    let of_range = |name: &str, from, to| {
+        let given = args(&[], &[("one", 1), ("dim", 16), ("room", 80)]);
+        let found = written(&example!("decode", "xdna2"), given, Some((name, Lengths::Range(from, to))));
+        let found = found.expect_err("it is refused").0.remove(0);
+        (found.message, found.help.concat())
     };
-    for from in [0, 1] {
-        let found = of_range(from, 70_000).expect_err("it is too long");
-        assert_eq!(found.0[0].help, ["give one that launches take: `--lengths tokens=1..=64`"], "{found}");
+    for (from, to, within) in [
+        (0, 1_000_000, "1..=65536"),
+        (8192, 80_000, "8192..=73727"),
+        (2_000_000, 3_000_000, "1048575..=1048576"),
+        (i64::MIN, i64::MAX, "1..=65536"),
+        (-5, 0, "1..=2"),
+    ] {
+        let (message, help) = of_range("tokens", from, to);
+        assert_eq!(
+            message,
+            format!("lengths {from} to {to} of `tokens`, and a range has 65536 at most, from 1 to 1048576")
+        );
+        assert_eq!(help, format!("give a range within these bounds: `--lengths tokens={within}`"));
     }
-    of_range(1, 64).unwrap_or_else(|found| panic!("{found}"));
-    of_range(1, 65).expect_err("tiles have 32 tokens, and there is room for 80");
+    let (message, help) = of_range("tokens", 7, 7);
+    assert_eq!(message, "lengths 7 to 7 of `tokens`, and a range has two at least");
+    assert_eq!(help, "give a range: `--lengths tokens=7..=8`, or one length: `--lengths tokens=7`");
+    for range in [(0, 100), (1, 100), (0, 1_000_000)] {
+        let (message, help) = of_range("zz", range.0, range.1);
+        assert_eq!(
+            (&*message, &*help),
+            ("there is no parameter `zz`", "give one of `tokens`, `one`, `dim`, `room`")
+        );
+        let (message, help) = of_range("token", range.0, range.1);
+        assert_eq!((&*message, &*help), ("there is no parameter `token`", "did you mean `tokens`?"));
+    }
 }
 
 /// Sums of rows of 32, and a kernel that adds 1000 so often as its word says.
