@@ -92,7 +92,7 @@ pub use wsp_backend::{
 pub use wsp_core::policy::Hints;
 pub use wsp_core::ptow::{AicpuStats, DispatchConfig, Header as BytecodeHeader};
 pub use wsp_core::{
-    ChannelFigures, DType, KernelId, MAX_RANK, Poll, Region, Started, TaskId, TensorId, WhyLate,
+    BlockStart, ChannelFigures, DType, KernelId, MAX_RANK, Poll, Region, Started, TaskId, TensorId, WhyLate,
 };
 pub use wsp_diag::{
     Code, Diagnostic, Diagnostics, FileId, Label, Severity, SourceFile, SourceMap, Span, render_all,
