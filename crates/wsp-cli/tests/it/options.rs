@@ -46,7 +46,7 @@ const RUN: &[Row] = &[
     ("", "--trace trace.json", "+ + + + + +"),
     ("--trace trace.json", "--trace-edges", ". . . . . ."),
     ("", "--trace-edges", "- - - - - -"),
-    ("", "--replay seed=7", ". . - . - -"),
+    ("", "--replay seed=7", ". . - . . ."),
     ("", "--devices 2", "- - - - + +"),
     ("", "--hints", "- - - - + -"),
     ("", "--cores aic=2,aiv=0", "- - - - ! !"),
