@@ -44,8 +44,9 @@ pub fn loads(timeline: &Timeline) -> Vec<Load> {
     loads
 }
 
-/// How long each row of a list ran tasks in each of so many equal parts of the time up to the end, in the unit of the clock.
-pub fn busy_in_parts(timeline: &Timeline, rows: &[usize], parts: usize) -> Vec<Vec<u64>> {
+/// How long each row of a list ran tasks in each of so many equal parts of the time up to the end, in the unit of the clock times the number of parts: a part
+/// that is wholly busy has the end.
+pub fn busy_in_parts(timeline: &Timeline, rows: &[usize], parts: usize) -> Vec<Vec<u128>> {
     let mut busy = vec![vec![0; parts]; rows.len()];
     // In 128 bits, so that no product is too large.
     let (end, count) = (u128::from(timeline.end()), parts as u128);
@@ -57,8 +58,7 @@ pub fn busy_in_parts(timeline: &Timeline, rows: &[usize], parts: usize) -> Vec<V
         for (part, sum) in
             (first as u128..).zip(of_row.iter_mut().skip(first)).take_while(|(part, _)| part * end < to)
         {
-            // Parts of time, times their number.
-            *sum += (to.min((part + 1) * end) - from.max(part * end)) as u64 / parts as u64;
+            *sum += to.min((part + 1) * end) - from.max(part * end);
         }
     }
     busy

@@ -108,12 +108,16 @@ fn of_two_sizes(name: &str, launches: [&PlanTensor; 2]) -> Diagnostic {
     refused(message).help("bind tensors of one size, or run it on target `cpu_sim`")
 }
 
-/// Calls `take` with each argument of a kernel: the tensor of the kernel, each tensor of the unit that it may be, and what the kernel does to it.
+/// What takes an argument of a kernel: the tensor of the kernel, a tensor of the unit that it may be by number and by what is known of it, and what the
+/// kernel does to it.
+type TakeArgument<'t> = dyn FnMut(TensorId, u32, &PlanTensor, Use) -> Result<(), Diagnostic> + 't;
+
+/// Calls `take` with each argument of a kernel, and with each tensor of the unit that it may be.
 fn arguments(
     plan: &UnitPlan,
     graph: &GraphPlan,
     (item, entry): (&KernelItem, &KernelEntry),
-    take: &mut dyn FnMut(TensorId, u32, &PlanTensor, Use) -> Result<(), Diagnostic>,
+    take: &mut TakeArgument<'_>,
 ) -> Result<(), Diagnostic> {
     let name = &def(graph, item.def).name;
     let binds = graph.binds_of(item);

@@ -59,8 +59,8 @@ pub(crate) fn text(timeline: &Timeline, file: &str) -> String {
 fn gantt(lines: &mut Lines, timeline: &Timeline, loads: &[facts::Load]) {
     let rows: Vec<usize> = loads.iter().map(|load| load.row).collect();
     let busy = facts::busy_in_parts(timeline, &rows[..rows.len().min(MOST)], PARTS);
-    let part = (timeline.end() / PARTS as u64).max(1);
-    let shade = |busy: &u64| match busy * 4 / part {
+    let whole = u128::from(timeline.end().max(1));
+    let shade = |busy: &u128| match busy * 4 / whole {
         _ if *busy == 0 => ' ',
         0 => '.',
         1 => ':',

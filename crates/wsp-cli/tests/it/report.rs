@@ -178,8 +178,8 @@ fn names_of_a_trace_do_not_reach_the_terminal_as_commands() {
     assert!(shown.contains("pu\u{fffd}]0;x\u{fffd}\u{fffd}sh") && !shown.contains('\u{1b}'), "{shown:?}");
 }
 
-#[test]
-fn text_has_a_gantt_chart_and_keeps_names_on_their_lines() {
+/// The report as text of a run of two workers: each task by its row, its start and its end.
+fn charted(tasks: &[(u32, u64, u64)]) -> String {
     let folder = Folder::with(&[]);
     let mut timeline = Timeline {
         processes: vec!["two\nlines".to_owned()],
@@ -187,7 +187,7 @@ fn text_has_a_gantt_chart_and_keeps_names_on_their_lines() {
         rows: (0..2).map(|number| Row { process: 0, number, name: format!("worker {number}") }).collect(),
         ..Timeline::default()
     };
-    for (id, row, started, ended) in [(0, 0, 0, 320), (1, 1, 320, 640), (2, 1, 5, 7)] {
+    for (id, &(row, started, ended)) in (0..).zip(tasks) {
         let mut task = TaskRecord::new(TaskId(id), KernelId(0), Some(row));
         (task.started, task.ended) = (started, ended);
         timeline.tasks.push(task);
@@ -198,9 +198,22 @@ fn text_has_a_gantt_chart_and_keeps_names_on_their_lines() {
     std::fs::write(folder.path("t.json"), bytes).expect("it can be written");
     let (code, text, err) = run(&["report", &folder.at("t.json"), "--text"]);
     assert_eq!(code, 0, "{err}");
+    text
+}
+
+#[test]
+fn text_has_a_gantt_chart_and_keeps_names_on_their_lines() {
+    let text = charted(&[(0, 0, 320), (1, 320, 640), (1, 5, 7)]);
     let (busy, idle) = ("#".repeat(32), " ".repeat(32));
     assert!(text.contains(&format!("gantt      |{busy}{idle}| worker 0\n")), "{text}");
     assert!(text.contains(&format!("           |.{}{busy}| worker 1\n", " ".repeat(31))), "{text}");
     assert!(text.contains("two\\nlines") && text.contains("k\\n  load"), "{text}");
     assert_eq!(text.lines().filter(|line| line.contains("load       ")).count(), 3, "{text}");
+}
+
+#[test]
+fn a_gantt_chart_of_fewer_cycles_than_it_has_parts_shows_what_was_busy() {
+    let text = charted(&[(0, 0, 60), (1, 30, 60)]);
+    assert!(text.contains(&format!("gantt      |{}| worker 0\n", "#".repeat(64))), "{text}");
+    assert!(text.contains(&format!("|{}{}| worker 1\n", " ".repeat(32), "#".repeat(32))), "{text}");
 }
