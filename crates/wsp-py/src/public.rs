@@ -16,7 +16,7 @@ pub(crate) struct Public {
 }
 
 impl Public {
-    /// What a call by the fast path comes to, with what its error is told by; none where there is no such path.
+    /// The result of a call by the fast path, with the `told` of that; none where there is no such path.
     fn run_fast(
         &self,
         args: &Bound<'_, PyTuple>,

@@ -22,7 +22,8 @@ impl Compiled {
     /// What of the options an array has no part of.
     fn refuse(&self, options: &RunOptions, args: &Args) -> Result<(), RunError> {
         options.check(self.source.kind())?;
-        // A seed draws the order of a run on several threads, and a design runs on one. What is recorded, who stops a run, who claims its arrays and what counts its progress are of the caller; no function of the caller runs for a task, so what one leaves in `payload` is nothing; those of task graphs are refused above.
+        // A seed draws the order of a run on several threads, and a design runs on one. Recording, cancelling, claims of arrays and counters of progress are
+        // the caller's. No function of the caller runs for a task, so nothing is ever left in `payload`. Options of task graphs are refused above.
         let RunOptions {
             threads,
             seed: _,

@@ -193,7 +193,7 @@ fn credits(design: &Design, uses: &Uses, findings: &mut Findings) {
     for (at, one) in pairs.iter().enumerate() {
         for (other_at, other) in pairs.iter().enumerate().skip(at + 1) {
             let (Some((a, b, one)), Some((c, d, other))) = (one, other) else { continue };
-            // Of a chain each descriptor acquires once; how often a core does is told by the other's.
+            // Each descriptor of a chain acquires once; the other user's releases say how often a core acquires.
             let (true, Some(buffers)) = (
                 (a, b) == (d, c),
                 [(a, one), (c, other)]

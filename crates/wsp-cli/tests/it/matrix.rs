@@ -120,7 +120,8 @@ TG_SYNC(LOW)
 TG_SYNC(HIGH)
 ";
 
-const BLOCKS: &str = "
+/// A kernel of as many blocks as are asked for: each takes its rows.
+pub(crate) const BLOCKS: &str = "
 PTO_SHAPE(x, rows, 8)
 PTO_SHAPE(y, rows, 8)
 PTO_KERNEL_IMPL(exp_entry, Tensor<float> x, Tensor<float> y) {

@@ -1,6 +1,7 @@
 //! `wsp run --replay`: what runs again, and what is refused.
 
 use crate::command::{Folder, root, run};
+use crate::matrix::BLOCKS;
 use wsp_core::BlockStart;
 use wsp_runtime::timeline::Timeline;
 
@@ -192,19 +193,6 @@ TG_END(G)
 TG_LAUNCH(G, default)
 TG_LAUNCH(G, default)
 TG_SYNC(G)
-";
-
-const BLOCKS: &str = "
-PTO_SHAPE(x, rows, 8)
-PTO_SHAPE(y, rows, 8)
-PTO_KERNEL_IMPL(exp_entry, Tensor<float> x, Tensor<float> y) {
-    for (uint32_t r = get_block_idx() * 8; r < rows; r += get_block_num() * 8) {
-        VecTile<float, 8, 8> t;
-        TLOAD(t, x, {r});
-        TEXP(t, t);
-        TSTORE(y, t, {r});
-    }
-}
 ";
 
 /// Blocks by their starts, each with its place in the unit and the number of its worker.

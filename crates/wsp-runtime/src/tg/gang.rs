@@ -13,7 +13,7 @@ use crate::team::Team;
 use std::sync::{Arc, Barrier, Mutex, MutexGuard, PoisonError};
 use wsp_ordered::Arrange;
 
-/// What is told of a gang while it runs.
+/// Where a gang reports to while it runs.
 pub(crate) struct Told<'t, F> {
     /// Of each failure, at once: the others may wait for what failed.
     pub(crate) fail: &'t (dyn Fn(Cause<F>) + Sync),
