@@ -15,28 +15,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// What is compiled: libraries, programs, tests and examples.
-const TESTED: [&str; 4] = ["test", "--no-run", "--no-fail-fast", "--workspace"];
+const ALL: [&str; 7] = ["build", "--keep-going", "--workspace", "--lib", "--bins", "--tests", "--examples"];
 
-/// What is read, because the tests leave it out: the library as users have it who turn no feature on, and programs without tests of their own, of
-/// which the first compiles the unit tests only.
-const READ: [&str; 7] = [
-    "check",
-    "--keep-going",
-    "--package=pto-wsp",
-    "--package=xtask",
-    "--package=peer-rayon",
-    "--lib",
-    "--bins",
-];
-
-/// A cargo command whose compiler lints crates of the workspace.
-fn linting(project: &Project, arguments: &[&str]) -> Result<Command> {
-    let driver = driver()?;
-    ensure!(driver.is_file(), "clippy is missing; get it with `rustup component add clippy`");
-    let mut command = project.cargo(arguments);
-    command.env("RUSTC_WORKSPACE_WRAPPER", driver);
-    Ok(command)
-}
+/// Libraries and the program without the features of ours: crates that have none are those of [`ALL`].
+const PLAIN: [&str; 6] =
+    ["build", "--keep-going", "--package=wsp-cli", "--no-default-features", "--lib", "--bins"];
 
 /// A cargo command that makes or runs tests: its compiler lints crates of the workspace and compiles them as the development profile has it. Crates of others
 /// are those of what users build, which are made once for both; programs lie in a folder of their own.
@@ -44,8 +27,11 @@ fn linting(project: &Project, arguments: &[&str]) -> Result<Command> {
 /// # Errors
 /// When the toolchain has no Clippy, and when the profile cannot be read or written.
 pub(crate) fn tests(project: &Project, arguments: &[&str]) -> Result<Command> {
-    let mut command = linting(project, arguments)?;
+    let driver = driver()?;
+    ensure!(driver.is_file(), "clippy is missing; get it with `rustup component add clippy`");
+    let mut command = project.cargo(arguments);
     let target = project.target();
+    command.env("RUSTC_WORKSPACE_WRAPPER", driver);
     command.arg("--release").arg("--config").arg(profile::write(project)?);
     command.env("CARGO_BUILD_BUILD_DIR", &target).env("CARGO_TARGET_DIR", target.join("tests"));
     Ok(command)
@@ -75,7 +61,8 @@ pub(crate) struct Tests {
 pub(crate) fn all(project: &Project, shown: &mut dyn Write) -> Result<(bool, Vec<Tests>)> {
     let (mut findings, mut tests) = (Findings::default(), Vec::new());
     let mut compiled = true;
-    for mut command in [self::tests(project, &TESTED)?, linting(project, &READ)?] {
+    for arguments in [&ALL[..], &PLAIN] {
+        let mut command = self::tests(project, arguments)?;
         let child = command.arg("--message-format=json").stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
         let mut child = child.with_context(|| format!("{command:?} cannot be run"))?;
         let output = child.stdout.take().context("the output should be piped")?;

@@ -117,7 +117,7 @@ fn a_restore_waits_for_the_launch_that_saves() {
     let text = "extern Y: i64[4]\nTG_BEGIN(G)\nTG_KERNEL(A, inc, 1, AIV, 0)\nMC_BIND(A, 0, Y)\nTG_CHECKPOINT(G, 3)\nTG_KERNEL(B, double, 1, AIV, 0)\nMC_BIND(B, 0, Y)\nMC_BIND(B, 1, Y)\nTG_DEPEND(A, B, DATA, Y)\nTG_END(G)\nTG_LAUNCH(G, default)\nTG_RESTORE(G, 3)\nTG_SYNC(G)";
     let mut kernels = kernels();
     kernels.replace("inc", signature(&[Direction::InOut]), |cx| {
-        (0..1 << 16).for_each(|_| std::thread::yield_now());
+        (0..1 << 10).for_each(|_| std::thread::yield_now());
         super::common::each(cx, 0, 0, |x| x + 1)
     });
     let mut session = session_with(text, &kernels, kept(&Arc::new(MemoryStore::new())));
