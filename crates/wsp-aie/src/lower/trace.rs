@@ -127,10 +127,11 @@ pub(super) fn parts(source: &PlanSource) -> Result<(&LoweredPlan, Option<&Worklo
             None => {
                 let kernel = plan.module.kernels.first();
                 let named =
-                    kernel.map_or_else(String::new, |kernel| format!(": `{}` is only declared", kernel.name));
-                Err(refused(format!("an array needs kernels with bodies{named}"))
+                    kernel.map_or_else(String::new, |kernel| format!(": `{}` is of none", kernel.name));
+                Err(refused(format!("an array needs kernels of a `.pto` file{named}"))
                     .at(kernel.map(|kernel| kernel.span).unwrap_or_default(), "declared here")
-                    .help("write the kernels in a `.pto` file, and `use \"FILE.pto\";` in place of their declarations"))
+                    .help("write the kernels in a `.pto` file, and `use \"FILE.pto\";` in place of their declarations")
+                    .python("write the kernels in a `.pto` file, and call those of the file: `kernel = load(\"FILE.pto\").NAME`"))
             }
         },
         PlanSource::Unit(_) => Err(refused("a task graph has no form on an array".to_owned())

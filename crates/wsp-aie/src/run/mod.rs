@@ -11,6 +11,7 @@ mod compile;
 mod control;
 mod exec;
 mod flows;
+mod lanes;
 mod left;
 mod net;
 mod objects;
