@@ -69,8 +69,10 @@ fn fed(net: &Net) -> BTreeSet<usize> {
     loop {
         let before = found.len();
         let reads = |core: usize| {
-            let is = |end: &CoreEnd| end.core == core && matches!(end.role, Role::Reader(_));
-            net.ends.iter().any(|end| is(end) && found.contains(&end.pool))
+            // What a core takes and holds for ever feeds no round of it.
+            let gives = |end: &CoreEnd| matches!(end.role, Role::Reader(reader) if net.pools[end.pool].read[reader] > 0);
+            let is = |end: &&CoreEnd| end.core == core && found.contains(&end.pool);
+            net.ends.iter().filter(is).any(gives)
         };
         let written = net.ends.iter().filter(|end| matches!(end.role, Role::Writer(_)) && reads(end.core));
         let mut next: BTreeSet<usize> = written.map(|end| end.pool).collect();

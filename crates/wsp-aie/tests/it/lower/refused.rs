@@ -234,7 +234,7 @@ PTO_SHAPE(y, n)
 struct Part { uint32_t first; };
 PTO_KERNEL_IMPL(copy) {
     auto desc = PTO_GET_DESCRIPTOR<Part>();
-    VecTile<bf16, 1, 3> t;
+    VecTile<bfloat16_t, 1, 3> t;
     TLOAD(t, x, {desc.first});
     TSTORE(y, t, {desc.first});
 }
