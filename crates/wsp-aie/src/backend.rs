@@ -24,8 +24,9 @@ use wsp_core::ParamId;
 use wsp_diag::{Diagnostic, Diagnostics, Severity, did_you_mean};
 use wsp_ir::{Capability, Module, ParamSource, Support};
 use wsp_memory::Array;
+use wsp_ordered::OrderedMap;
 use wsp_plan::target::TARGETS;
-use wsp_plan::workload::ScheduleLine;
+use wsp_plan::workload::{ScheduleLine, bind, count};
 use wsp_plan::{ParamValue, PlanSource, Target, on_arrays};
 
 /// How often more lengths of a range are looked at.
@@ -297,6 +298,7 @@ impl Compiled {
         args.values.retain(|(known, _)| known != name);
         args.values.push((name.to_owned(), ParamValue::Int(length.into())));
         self.complete(&mut args)?;
+        self.has_room(&args.values)?;
         listed(simulated, format!("{name}={length}"), &args)
     }
 
@@ -340,7 +342,15 @@ impl Compiled {
 
     /// A launch, whose tasks are listed.
     fn launch(&self, name: String, args: &Args) -> Result<Launch, Diagnostics> {
+        self.has_room(&args.values)?;
         listed(&*self.of.simulation.compile(&self.by_process)?, name, args)
+    }
+
+    /// Refuses more tasks than a launch may have before they are listed, where their number is known without.
+    fn has_room(&self, values: &[(String, ParamValue)]) -> Result<(), Diagnostic> {
+        let PlanSource::Workload(plan) = &self.source else { return Ok(()) };
+        let Ok(bound) = bind(&plan.module, values, &OrderedMap::new()) else { return Ok(()) };
+        count(&plan.module, &bound).map_or(Ok(()), crate::lower::has_room)
     }
 
     /// Adds arrays of zeros that a launch takes and that are not given, where the parameters tell their extents.

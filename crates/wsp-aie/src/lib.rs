@@ -61,6 +61,7 @@ mod number;
 pub mod place;
 pub mod route;
 pub mod run;
+mod stop;
 mod unwaited;
 
 pub use backend::{AieBackend, DesignArg, DesignFile, DesignRun, Simulation};

@@ -7,7 +7,7 @@ use crate::library;
 use crate::options::{self, Compilation};
 use crate::own;
 use crate::program::Program;
-use crate::signature::Signature;
+use crate::signature::{LibraryFacts, Signature, Taken};
 use crate::sources::Sources;
 use crate::stack;
 use pto_wsp::cache::{CachedPlan, PlanCache, PlanKey};
@@ -146,11 +146,12 @@ fn link(
         bodies.push((given.clone(), what));
     }
     let registry = own::registry(registry, Mode::default(), code);
-    let (program, backend) = compiled(&registry, &PlanSource::Workload(plan.clone()))?;
+    let (program, backend, taken) = compiled(&registry, &PlanSource::Workload(plan.clone()))?;
     let workload = WorkloadRunOptions { aicpus: compilation.aicpus, ..WorkloadRunOptions::default() };
     program.check(&RunOptions { workload, ..RunOptions::default() })?;
     let used = library.as_ref().zip(plan.library.as_ref());
     let used = used.map(|(module, used)| library::facts_of_plan(module, &used.plan)).unwrap_or_default();
+    let used = LibraryFacts { taken, ..used };
     let signature = Signature::new(&trace, &plan.written(), used);
     let damaged = cached.as_ref().and_then(CachedPlan::note);
     let warnings = trace.warnings.iter().chain(&plan.schedule.notes).cloned().chain(damaged).collect();
@@ -171,10 +172,17 @@ fn link(
     })
 }
 
-/// Compiles a plan by the backend that takes it; and why it is that one.
-fn compiled(registry: &Registry, plan: &PlanSource) -> Result<(Box<dyn Compiled>, String), Vec<Diagnostic>> {
+/// The backend of AIE arrays, whose runs copy what they take.
+const ARRAYS: &str = "aie";
+
+/// Compiles a plan by the backend that takes it; why it is that one, and how it takes arrays.
+fn compiled(
+    registry: &Registry,
+    plan: &PlanSource,
+) -> Result<(Box<dyn Compiled>, String, Taken), Vec<Diagnostic>> {
     let selection = registry.select(plan)?;
-    Ok((selection.backend().compile(plan)?, selection.to_string()))
+    let taken = if selection.backend().name() == ARRAYS { Taken::Copied } else { Taken::InPlace };
+    Ok((selection.backend().compile(plan)?, selection.to_string(), taken))
 }
 
 /// Compiles the host entry of a `.pto` file. Real numbers in row-major order are read and written where they lie, other arrays are
@@ -248,8 +256,8 @@ fn launch(path: &str, compilation: &Compilation, sources: &mut SourceMap) -> Res
     let warnings = plan.notes.iter().cloned().chain(damaged).collect();
     let code = cached.as_ref().map(CachedPlan::code);
     let registry = own::registry(KernelRegistry::default(), compilation.mode, code);
-    let (program, backend) = compiled(&registry, &PlanSource::Spaces(plan.clone()))?;
-    let library = library::facts_of_plan(&module, &plan);
+    let (program, backend, taken) = compiled(&registry, &PlanSource::Spaces(plan.clone()))?;
+    let library = LibraryFacts { taken, ..library::facts_of_plan(&module, &plan) };
     Ok(Inner {
         program,
         backend,

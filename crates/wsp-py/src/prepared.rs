@@ -9,6 +9,7 @@ use crate::refusal::Refusal;
 use crate::registry::Awaited;
 use crate::results::Figures;
 use crate::runs::{Done, Running};
+use crate::signature::Taken;
 use crate::timeline;
 use crate::watched::Watched;
 use pyo3::prelude::*;
@@ -64,6 +65,10 @@ impl Bindings {
             Err(refusal) if refusal.interrupts(py) => return Err(refusal.error(py, &inner.sources)),
             lists => lists,
         };
+        if inner.signature.library.taken == Taken::Copied {
+            let message = "a program for an AIE array cannot be bound: each run copies its arrays";
+            return Err(errors::fault(py, Diagnostic::error(BAD_OPTION, message).help(EXECUTE)));
+        }
         let Arguments { args, uses, copied, .. } = inner.bind(py, Some(&named), Need::Everything)?;
         let usable = copied.iter().try_for_each(Copied::refuse_where_bound);
         usable.map_err(|fault| errors::exception(py, &[fault], &inner.sources))?;

@@ -77,9 +77,21 @@ pub(crate) struct LibraryArray {
     pub(crate) written: bool,
 }
 
-/// What a used file takes. Its kernels use arrays of real numbers in row-major order where they lie, and copies of others.
+/// What kernels of a used file do with the caller's arrays.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Taken {
+    /// Arrays of real numbers in row-major order are used where they lie, and others in a copy.
+    #[default]
+    InPlace,
+    /// All are used in a copy: the target has memory of its own.
+    Copied,
+}
+
+/// What a used file takes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LibraryFacts {
+    /// How its arrays are taken.
+    pub(crate) taken: Taken,
     /// Arrays.
     pub(crate) arrays: Vec<LibraryArray>,
     /// Names of parameters.

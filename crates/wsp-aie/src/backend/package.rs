@@ -21,7 +21,7 @@ pub(super) const DESIGN: &str = "design.mlir";
 /// What the checker finds in the text.
 pub(super) fn emit(lowered: &Lowered, target: &Target) -> Result<Emitted, Diagnostics> {
     let text = text::text(lowered);
-    let (_, found) = text::checked(&text)?;
+    let (_, found) = text::checked_text(lowered, &text)?;
     let mut package = Package::default();
     let manifest = manifest(lowered, target, &text);
     package.files.push((DESIGN.into(), text.into_bytes()));

@@ -1,11 +1,12 @@
 //! Runs of designs: the text of a design is parsed, checked and interpreted.
 
 use super::Compiled;
-use super::text::{checked, placeless, text};
+use super::text::{checked, placeless};
 use crate::codes;
 use crate::design::Design;
 use crate::lower::{HostArray, Launched, Lowered, kernels_of};
 use crate::run::{Arg, Counts, Failure, run_both};
+use crate::stop;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use wsp_backend::{
@@ -105,15 +106,14 @@ impl Program for Compiled {
             return program.prepare(args, options);
         }
         self.refuse(&options, &args)?;
-        let ready = Ready::new(self.clone(), args, options).map_err(RunError::Refused)?;
-        Ok(Box::new(ready))
+        Ok(Box::new(Ready::new(self.clone(), args, options)?))
     }
 }
 
 /// The design of a launch, placed, routed, printed, parsed and checked; it does not run.
 pub(super) fn look(program: &Compiled, args: &Args) -> Result<CheckedLaunch, Diagnostics> {
     let lowered = program.lowered(args)?;
-    let (_, found) = checked(&text(&lowered))?;
+    let (_, found) = checked(&lowered)?;
     let found = super::heeded(&program.source).into_iter().chain(found).collect();
     let lines = told(&lowered).into_iter().map(|(name, text)| format!("{name}: {text}"));
     Ok(CheckedLaunch { lines: lines.collect(), found })
@@ -148,10 +148,22 @@ struct Ready {
 }
 
 impl Ready {
-    fn new(program: Compiled, args: Args, options: RunOptions) -> Result<Ready, Diagnostics> {
+    /// # Errors
+    /// The program has no form on an array, or the caller stopped it.
+    fn new(program: Compiled, args: Args, options: RunOptions) -> Result<Ready, RunError> {
         let begun = clock();
-        let lowered = program.lowered(&args)?;
-        let (design, found) = checked(&text(&lowered))?;
+        let made = stop::stoppable(options.cancel.as_ref(), || {
+            let lowered = program.lowered(&args)?;
+            let (design, found) = checked(&lowered)?;
+            stop::look()?;
+            Ok((lowered, design, found))
+        });
+        let (lowered, design, found) = made.map_err(|found: Diagnostics| {
+            match found.0.iter().any(|found| found.code == codes::STOPPED) {
+                true => RunError::Cancelled(found),
+                false => RunError::Refused(found),
+            }
+        })?;
         // What tasks leave of outputs is reported by elements, where stores are recorded.
         let found = found.into_iter().filter(|found| found.code != codes::PART);
         let notes = super::heeded(&program.source).into_iter().chain(found).collect();
@@ -282,8 +294,7 @@ impl Prepared for Ready {
         let mut all = self.args.clone();
         all.replace(args);
         self.program.refuse(&self.options, &all)?;
-        let ready = Ready::new(self.program.clone(), all, self.options.clone());
-        *self = ready.map_err(RunError::Refused)?;
+        *self = Ready::new(self.program.clone(), all, self.options.clone())?;
         Ok(())
     }
 }

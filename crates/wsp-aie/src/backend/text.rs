@@ -1,10 +1,10 @@
 //! Designs as text, and back.
 
 use crate::codes;
-use crate::design::Design;
+use crate::design::{Design, Step, steps};
 use crate::lower::Lowered;
 use crate::mlir::{Form, Version, parse, print};
-use wsp_diag::{Code, Diagnostic, Diagnostics, FileId};
+use wsp_diag::{Code, Diagnostic, Diagnostics, FileId, Span};
 
 /// The text of a design.
 pub(super) fn text(lowered: &Lowered) -> String {
@@ -14,15 +14,28 @@ pub(super) fn text(lowered: &Lowered) -> String {
     print(&lowered.design.module(), Form::Mixed, version)
 }
 
-/// The design that a text is, and what is found beside errors.
+/// The design that the text of one is, and what is found beside errors.
 ///
 /// # Errors
 /// Errors of the checker.
-pub(super) fn checked(text: &str) -> Result<(Design, Vec<Diagnostic>), Diagnostics> {
+pub(super) fn checked(lowered: &Lowered) -> Result<(Design, Vec<Diagnostic>), Diagnostics> {
+    checked_text(lowered, &text(lowered))
+}
+
+/// The same, of its text.
+///
+/// # Errors
+/// Errors of the checker.
+pub(super) fn checked_text(lowered: &Lowered, text: &str) -> Result<(Design, Vec<Diagnostic>), Diagnostics> {
     let module = parse(FileId::default(), text)?;
     let read = Design::read(&module)?.into_iter().next();
     let design = read.ok_or_else(|| Diagnostic::error(codes::DEVICE, "the text has no device"))?;
-    let found: Vec<Diagnostic> = crate::check(&design).into_iter().map(placeless).collect();
+    let in_program = |found: Diagnostic| {
+        let place = found.primary.as_ref().and_then(|label| origin(lowered, &design, label.span));
+        let found = placeless(found);
+        if let Some(place) = place { found.at(place, "") } else { found }
+    };
+    let found: Vec<Diagnostic> = crate::check(&design).into_iter().map(in_program).collect();
     if found.iter().any(Diagnostic::is_error) {
         let of_program = |fault: Diagnostic| match helped(fault.code) {
             Some(help) => Diagnostic { help: vec![help.to_owned()], ..fault },
@@ -35,6 +48,21 @@ pub(super) fn checked(text: &str) -> Result<(Design, Vec<Diagnostic>), Diagnosti
         _ => fault,
     };
     Ok((design, found.into_iter().map(of_program).collect()))
+}
+
+/// What of a program a place of its text comes of: the tensor of a fifo or of a transfer, or a kernel of a core.
+fn origin(lowered: &Lowered, design: &Design, at: Span) -> Option<Span> {
+    let fifo = design.fifos.iter().find(|fifo| fifo.span == at).map(|fifo| fifo.name.clone());
+    let moved = || {
+        let steps = design.sequences.iter().flat_map(|sequence| steps(sequence).unwrap_or_default());
+        let mut symbols = steps.filter_map(|step| if let Step::Move(of) = step { Some(of) } else { None });
+        symbols.find(|of| of.span == at).and_then(|of| of.symbol)
+    };
+    let core = || design.cores.iter().find(|core| core.span == at).map(|core| core.tile);
+    match fifo.or_else(moved) {
+        Some(name) => lowered.tensors.get(&name).copied(),
+        None => lowered.kernels.get(&core()?).copied(),
+    }
 }
 
 /// What a program writes where its design breaks a rule; help that is of text would name what it does not have.

@@ -18,6 +18,19 @@ struct Known {
 }
 
 impl Body {
+    /// Of each of its [numbers](Body::numbers), whether one of its operations takes it.
+    pub(crate) fn used(&self) -> Vec<bool> {
+        let own = &self.args[self.operands.len()..][..self.numbers.len()];
+        let mut used = vec![false; own.len()];
+        let mut see = |op: &Op| {
+            for (of, used) in own.iter().zip(&mut used) {
+                *used |= op.operands.contains(of);
+            }
+        };
+        self.ops.iter().for_each(|op| op.walk(&mut see));
+        used
+    }
+
     /// The body for these values of its [numbers](Body::numbers); it then takes those that are none. Bodies of two tasks that differ in nothing else are equal.
     pub fn folded(&self, numbers: &[Option<Const>]) -> Body {
         let mut known = Known::default();

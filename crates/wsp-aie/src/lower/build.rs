@@ -10,7 +10,7 @@ use super::{HostArray, Launched, Lowered, Part, Placed, array, object, sequence,
 use crate::design::{Design, Fifo, Link, Sequence};
 use crate::device::{Device, Tile};
 use crate::mlir::Value;
-use wsp_diag::Diagnostic;
+use wsp_diag::{Diagnostic, Span};
 use wsp_ordered::{OrderedMap, OrderedSet};
 
 /// What fifos are called.
@@ -20,6 +20,8 @@ struct FifoNames {
     at_core: OrderedMap<(usize, usize), String>,
     /// By fifo at the host.
     at_host: Vec<String>,
+    /// Where the tensors of fifos are declared.
+    tensors: OrderedMap<String, Span>,
 }
 
 impl Draft<'_> {
@@ -50,7 +52,12 @@ impl Draft<'_> {
             }
         }
         array::route(&design)?;
-        Ok(Lowered { design, placed, launches, open })
+        let mut kernels = OrderedMap::new();
+        for (task, core) in trace.tasks.iter().zip(&assigned.core_of) {
+            kernels.entry(placed.cores[*core]).or_insert_with(|| trace.written_at(task));
+        }
+        let tensors = fifos.tensors;
+        Ok(Lowered { design, placed, launches, tensors, kernels, open })
     }
 
     /// Adds the sequence of a launch.
@@ -178,6 +185,7 @@ impl Draft<'_> {
             let name = format!("{}_{at}", word(&tensor.name));
             let to: Vec<Tile> = stream.to.iter().map(tile).collect();
             let ty = object(&stream.boxes[0].len, tensor.dtype);
+            names.tensors.insert(name.clone(), tensor.span);
             let mut fifo = Fifo::new(name.clone(), tile(&stream.from), &to, stream.depth, ty);
             fifo.depths = stream.depths(self.deep);
             design.fifos.push(fifo);
@@ -197,6 +205,7 @@ impl Draft<'_> {
             let tensor = &trace.tensors[of.tensor];
             let each = of.boxes[0].elements();
             let name = format!("{}_all_{at}", word(&tensor.name));
+            names.tensors.insert(name.clone(), tensor.span);
             let ty = object(&[each * end.streams.len() as u64], tensor.dtype);
             let (from, to) = if end.into { (*memory, placed.hosts[at]) } else { (placed.hosts[at], *memory) };
             design.fifos.push(Fifo::new(name.clone(), from, &[to], 2, ty));

@@ -34,12 +34,14 @@ pub(crate) use processes::by_process;
 pub use range::Range;
 pub(crate) use range::RangeOf;
 pub use trace::Listed;
+pub(crate) use trace::has_room;
 pub(crate) use values::{forms, values};
 
 use crate::codes;
 use crate::design::Design;
-use crate::device::Device;
+use crate::device::{Device, Tile};
 use crate::mlir::Type;
+use crate::stop;
 use assign::Assigned;
 use draft::Draft;
 use part::Part;
@@ -47,8 +49,8 @@ use range::Listing;
 use trace::Trace;
 use wsp_backend::ArrayForm;
 use wsp_core::DType;
-use wsp_diag::{Diagnostic, Diagnostics};
-use wsp_ordered::OrderedSet;
+use wsp_diag::{Diagnostic, Diagnostics, Span};
+use wsp_ordered::{OrderedMap, OrderedSet};
 use wsp_plan::{LoweredPlan, ParamValue, PlanSource};
 
 /// The kernels of a plan that has a form on an array.
@@ -132,6 +134,10 @@ pub struct Lowered {
     pub placed: Placed,
     /// Its sequences.
     pub launches: Vec<Launched>,
+    /// Where the tensors of its fifos are declared, by name.
+    pub(crate) tensors: OrderedMap<String, Span>,
+    /// Where a kernel of each core is written.
+    pub(crate) kernels: OrderedMap<Tile, Span>,
     /// Lengths that are still to be listed, of a design for a range.
     pub(crate) open: OrderedSet<i64>,
 }
@@ -184,6 +190,7 @@ fn lowered(
     let (mut first, mut tried) = (None, 0);
     let listing = ranged.as_ref().map(|(listing, _)| *listing);
     for way in ways {
+        stop::look()?;
         // What is to be one design has the same cores in each launch.
         let same = |ways: &Vec<Assigned>| ways.iter().find(|of| of.is_like(&way)).cloned();
         let Some(others) = all[1..].iter().map(same).collect::<Option<Vec<Assigned>>>() else { continue };
@@ -210,6 +217,7 @@ fn lowered(
             break;
         }
     }
+    stop::look()?;
     Err(first
         .unwrap_or_else(|| {
             refused("the tasks of these launches can not be dealt to as many cores in each".to_owned())

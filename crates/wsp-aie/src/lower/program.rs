@@ -5,6 +5,7 @@ use super::lines::{Common, Item};
 use super::{Part, refused};
 use crate::kernel::Body as Kernel;
 use crate::mlir::Type;
+use crate::stop;
 use wsp_core::FuncId;
 use wsp_diag::Diagnostic;
 use wsp_ir::Const;
@@ -92,6 +93,12 @@ impl Bodies {
     }
 }
 
+/// Gives numbers that nothing in a body takes one value: what differs in them alone is one body.
+fn unused_alike(numbers: &mut [Option<Const>], used: &[bool]) {
+    let unused = numbers.iter_mut().zip(used).filter(|(_, used)| !**used);
+    unused.filter_map(|(number, _)| number.as_mut()).for_each(|number| *number = Const::Int(0));
+}
+
 /// Values of the numbers of bodies, of a core.
 pub(super) type Numbers = Vec<Vec<Const>>;
 
@@ -134,9 +141,13 @@ fn loose(
             let mut sets: Vec<OrderedSet<usize>> = Vec::new();
             for (launch, tasks) in launches.iter().enumerate().filter(|(_, tasks)| !tasks.is_empty()) {
                 let body = &parts[launch].trace.bodies[&func];
+                let used = body.used();
                 let fixed = |numbers: &&[Const]| {
                     let kept = numbers.iter().enumerate();
-                    kept.map(|(at, value)| (at >= FREE || free >> at & 1 == 0).then_some(*value)).collect()
+                    let kept = kept.map(|(at, value)| (at >= FREE || free >> at & 1 == 0).then_some(*value));
+                    let mut kept: Vec<Option<Const>> = kept.collect();
+                    unused_alike(&mut kept, &used);
+                    kept
                 };
                 let numbers = tasks.iter().map(fixed);
                 sets.push(numbers.map(|of: Vec<_>| bodies.of((launch, func), body, &of)).collect());
@@ -222,7 +233,9 @@ pub(super) fn sequence(
         items.push((at, numbers));
     };
     let own = trace.tasks.iter().enumerate().filter(|(at, _)| part.assigned.core_of[*at] == core);
+    let mut used: OrderedMap<FuncId, Vec<bool>> = OrderedMap::new();
     for ((at, task), numbers) in own.zip(numbers) {
+        stop::look()?;
         let body = &trace.bodies[&task.func];
         let place = |source: Source| match source {
             Source::Object(number, object) => Place::Held(number, object - released[number]),
@@ -256,6 +269,8 @@ pub(super) fn sequence(
                 }
             }
         }
+        let used = used.entry(task.func).or_insert_with(|| body.used());
+        unused_alike(&mut fixed, used);
         add(Step::Run { body: bodies.of((launch, task.func), body, &fixed), operands, copies }, left);
         for number in order.iter().copied() {
             let of = &flows.uses[core][number];

@@ -4,10 +4,11 @@ use super::processes::{processes, stages};
 use super::values::{TensorInfo, elems, params, tensors};
 use super::{Launch, refused};
 use crate::kernel::{self, Body, Number};
+use crate::stop;
 use std::sync::Arc;
 use wsp_backend::{ArrayForm, BARRIER_NODE, GraphListing, LaunchTable, TableRow};
 use wsp_core::{DType, FuncId};
-use wsp_diag::{Diagnostic, Diagnostics};
+use wsp_diag::{Diagnostic, Diagnostics, Span};
 use wsp_ir::affine::Affine;
 use wsp_ir::workload::AccessMode;
 use wsp_ir::{Const, Consumer, Verified, into_verified};
@@ -118,6 +119,16 @@ impl std::fmt::Display for Piece {
     }
 }
 
+/// # Errors
+/// More tasks than a launch may have.
+pub(crate) fn has_room(tasks: u64) -> Result<(), Diagnostic> {
+    if tasks <= TASKS as u64 {
+        return Ok(());
+    }
+    let message = format!("the launch has {tasks} tasks, and an array takes {TASKS} at most");
+    Err(refused(message).help("make the tiles of a task larger"))
+}
+
 /// The kernels of a plan, and the workload over them.
 pub(super) fn parts(source: &PlanSource) -> Result<(&LoweredPlan, Option<&WorkloadPlan>), Diagnostic> {
     match source {
@@ -127,10 +138,11 @@ pub(super) fn parts(source: &PlanSource) -> Result<(&LoweredPlan, Option<&Worklo
             None => {
                 let kernel = plan.module.kernels.first();
                 let named =
-                    kernel.map_or_else(String::new, |kernel| format!(": `{}` is only declared", kernel.name));
-                Err(refused(format!("an array needs kernels with bodies{named}"))
+                    kernel.map_or_else(String::new, |kernel| format!(": `{}` is of none", kernel.name));
+                Err(refused(format!("an array needs kernels of a `.pto` file{named}"))
                     .at(kernel.map(|kernel| kernel.span).unwrap_or_default(), "declared here")
-                    .help("write the kernels in a `.pto` file, and `use \"FILE.pto\";` in place of their declarations"))
+                    .help("write the kernels in a `.pto` file, and `use \"FILE.pto\";` in place of their declarations")
+                    .python("write the kernels in a `.pto` file, and call those of the file: `kernel = load(\"FILE.pto\").NAME`"))
             }
         },
         PlanSource::Unit(_) => Err(refused("a task graph has no form on an array".to_owned())
@@ -233,17 +245,16 @@ impl Trace {
         }
         // Of what no task writes, the list leaves out who reads it.
         self.written = accesses.iter().flatten().filter(|(_, write, _)| *write).map(|(at, ..)| *at).collect();
-        if ids.len() > TASKS {
-            let message = format!("the launch has {} tasks, and an array takes {TASKS} at most", ids.len());
-            return Err(refused(message).help("make the tiles of a task larger").into());
-        }
+        has_room(ids.len() as u64)?;
         let mut begin = 0usize;
         let mut next = ids.iter();
         for row in &listed.table.rows {
             let TableRow::Task(task) = row else { continue };
             let words = listed.table.words[begin..task.words_end as usize].to_vec();
             begin = task.words_end as usize;
-            let Some(id) = next.next() else { break };
+            if next.next().is_none() {
+                break;
+            }
             let (func, process) = match workload {
                 Some(plan) => {
                     let library = plan.library.as_ref().map(|library| &library.functions);
@@ -261,10 +272,15 @@ impl Trace {
                     .into());
             };
             let tile = graph.tiles.get(self.tasks.len()).copied();
-            let mut task = Task { func, words, touches: Vec::new(), process, tile };
-            task.touches = self.touches(&task, &accesses[*id])?;
-            self.tasks.push(task);
+            self.tasks.push(Task { func, words, touches: Vec::new(), process, tile });
         }
+        // What is beyond a tensor is said of all tasks at once.
+        let mut tasks = std::mem::take(&mut self.tasks);
+        for (at, id) in (0..tasks.len()).zip(&ids) {
+            stop::look()?;
+            tasks[at].touches = self.touches((&tasks, at), &accesses[*id])?;
+        }
+        self.tasks = tasks;
         if self.tasks.is_empty() {
             return Err(refused("the launch has no task".to_owned())
                 .note("with these values and extents of arrays its loops are empty, or none of its conditions holds")
@@ -285,6 +301,11 @@ impl Trace {
             && tasks.all(|(own, of)| task(own) == task(of) && own.touches == of.touches)
     }
 
+    /// Where the kernel of a task is written.
+    pub(crate) fn written_at(&self, task: &Task) -> Span {
+        self.module.functions[task.func.index()].span
+    }
+
     /// The body of a kernel.
     fn body(&mut self, func: FuncId) -> Result<Arc<Body>, Diagnostics> {
         if let Some(known) = self.bodies.get(&func) {
@@ -297,7 +318,12 @@ impl Trace {
     }
 
     /// What a task touches, by the operands of its kernel's body.
-    fn touches(&mut self, task: &Task, accesses: &[(usize, bool, Piece)]) -> Result<Vec<Touch>, Diagnostics> {
+    fn touches(
+        &mut self,
+        (tasks, at): (&[Task], usize),
+        accesses: &[(usize, bool, Piece)],
+    ) -> Result<Vec<Touch>, Diagnostics> {
+        let task = &tasks[at];
         let body = self.body(task.func)?;
         let whole = self.whole(task);
         let mut touches = Vec::new();
@@ -327,19 +353,39 @@ impl Trace {
             let beyond =
                 region.lo.iter().zip(&region.len).zip(&of.dims).position(|((lo, len), dim)| lo + len > *dim);
             if let Some(dim) = beyond.filter(|_| read || write) {
-                return Err(self.beyond(task, of, (&region, dim)).into());
+                return Err(self.beyond((tasks, at), tensor, (&region, dim)).into());
             }
             touches.push(Touch { tensor, read, write, region });
         }
         Ok(touches)
     }
 
+    /// Where the last of the boxes of tasks in a tensor ends along a dimension, of kernels that are known.
+    fn end(&self, (tasks, tensor): (&[Task], usize), dim: usize) -> u64 {
+        let of_task = |task: &Task| {
+            let operands = self.bodies.get(&task.func).map_or(&[][..], |body| body.operands.as_slice());
+            let own = operands.iter().filter(|operand| operand.tensor.index() == tensor);
+            let end = |operand: &kernel::Operand| {
+                let len = operand.ty.shaped()?.shape.get(dim).copied().flatten()?;
+                u64::try_from(self.eval(operand.origin.get(dim)?, task)?).ok()?.checked_add(len)
+            };
+            own.filter_map(end).max()
+        };
+        tasks.iter().filter_map(of_task).max().unwrap_or(0)
+    }
+
     /// A box that ends beyond its tensor.
     #[cold]
-    fn beyond(&self, task: &Task, of: &TensorInfo, (region, dim): (&Piece, usize)) -> Diagnostic {
+    fn beyond(
+        &self,
+        (tasks, at): (&[Task], usize),
+        tensor: usize,
+        (region, dim): (&Piece, usize),
+    ) -> Diagnostic {
+        let (task, of) = (&tasks[at], &self.tensors[tensor]);
         let (lo, len, have) = (region.lo[dim], region.len[dim].max(1), of.dims[dim]);
         let kernel = &self.bodies[&task.func].name;
-        let need = (lo + len).max(have.next_multiple_of(len));
+        let need = self.end((tasks, tensor), dim).max(lo + len).max(have.next_multiple_of(len));
         let whole = have / len * len;
         if lo >= have {
             let message = format!(

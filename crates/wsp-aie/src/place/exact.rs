@@ -3,6 +3,7 @@
 use super::bound::Pairs;
 use super::{Graph, Placement, Proof, refused};
 use crate::device::{Tile, TileKind};
+use crate::stop;
 use wsp_diag::Diagnostic;
 use wsp_ordered::Arrange;
 
@@ -23,6 +24,7 @@ pub(super) fn least(graph: &Graph, start: Vec<Tile>) -> Result<Placement, Diagno
     let best = graph.is_legal(&start).then(|| (graph.cost(&start), start.clone()));
     let mut search = Search { graph, order: order(graph, &pairs), pairs, placed, best };
     let proof = search.descend(0);
+    stop::look()?;
     let Some((cost, tiles)) = search.best else {
         let found = "no placement fits";
         return Err(match graph.excess(&super::all(&start)) {
@@ -83,6 +85,8 @@ impl Search<'_> {
             self.placed[node] = Some(tile);
             let proof = match &self.best {
                 Some((best, _)) if bound >= *best => Proof::Bound,
+                // It is no proof, and nothing gets it.
+                _ if stop::is_stopped() => Proof::Bound,
                 _ => self.descend(depth + 1),
             };
             children.push((self.pairs.tiles[tile], proof));

@@ -14,6 +14,7 @@ pub use proof::{Proof, Unproven};
 
 use crate::codes;
 use crate::device::{Device, STACK, Tile, TileKind};
+use load::Load;
 use wsp_diag::Diagnostic;
 
 /// Most nodes that may move of a graph whose placement is proven to cost least.
@@ -100,6 +101,7 @@ pub fn place_within(graph: &Graph, steps: u32) -> Result<Placement, Diagnostic> 
     graph.verify()?;
     let movable = graph.nodes.iter().filter(|node| node.at.is_none()).count();
     let tiles = search::best(graph, steps);
+    crate::stop::look()?;
     if movable <= EXACT {
         return exact::least(graph, tiles);
     }
@@ -216,58 +218,24 @@ impl Graph {
 
     /// The refusal of what is too much on a tile, where something is.
     fn excess(&self, tiles: &[Option<Tile>]) -> Option<impl FnOnce(&str) -> Diagnostic> {
-        let demands = self.demands(tiles);
-        let mut place = demands.iter().zip(self.device.tiles());
-        place.find_map(|(demand, tile)| {
+        let load = Load::of(self, tiles);
+        self.device.tiles().find_map(|tile| {
             let kind = self.device.kind(tile)?;
-            let mut parts = demand.parts(kind).into_iter();
-            let (need, have, what, figure) = parts.find(|(need, have, ..)| need > have)?;
+            let load::Excess { need, have, what, figure } = load.excess(tile)?;
             Some(move |found: &str| {
                 let mut fault = refused(format!(
                     "{found}: in the best of them the {} {tile} is asked for {need} {what} and has {have}",
                     kind.name()
                 ));
-                fault.figures.push((figure, need - have));
+                fault.figures.push((figure, u64::try_from(need - have).unwrap_or(u64::MAX)));
                 fault.help("split a node, or give several of its nets one channel by way of a memory tile")
             })
         })
     }
 
-    /// How much more than they have tiles are asked for: processes, channels, and 4 KiB of memory.
+    /// How much more than they have tiles are asked for at least, when these nodes stand where they do: processes, channels, and 4 KiB of memory.
     fn overload(&self, tiles: &[Option<Tile>]) -> u64 {
-        let demands = self.demands(tiles);
-        let of = |(demand, tile): (&Demand, Tile)| {
-            let parts = demand.parts(self.device.kind(tile)?);
-            let over = parts.map(|(need, have, what, _)| {
-                need.saturating_sub(have).div_ceil(if what == "bytes" { 4096 } else { 1 })
-            });
-            Some(over.iter().sum::<u64>())
-        };
-        demands.iter().zip(self.device.tiles()).filter_map(of).sum()
-    }
-
-    /// What each tile of the array is asked for at least, in the order of [`Device::tiles`], when these nodes stand where they do.
-    fn demands(&self, tiles: &[Option<Tile>]) -> Vec<Demand> {
-        let at = |tile: Tile| self.device.index_of(tile);
-        let mut demands = vec![Demand::default(); (self.device.cols * self.device.rows) as usize];
-        for (node, tile) in self.nodes.iter().zip(tiles) {
-            let Some(tile) = *tile else { continue };
-            demands[at(tile)].nodes += 1;
-            demands[at(tile)].add_bytes(self.least_bytes(node));
-        }
-        for net in &self.nets {
-            let apart = |to: &usize| self.uses_channels(net, tiles[net.from], tiles[*to]);
-            if let Some(from) = tiles[net.from] {
-                demands[at(from)].add_bytes(net.bytes);
-                demands[at(from)].out += u64::from(net.to.iter().any(apart));
-            }
-            for to in net.to.iter().filter(|to| apart(to)) {
-                let Some(tile) = tiles[*to] else { continue };
-                demands[at(tile)].into += 1;
-                demands[at(tile)].add_bytes(net.bytes);
-            }
-        }
-        demands
+        Load::of(self, tiles).over()
     }
 }
 
@@ -277,33 +245,6 @@ fn all(tiles: &[Tile]) -> Vec<Option<Tile>> {
 
 /// The figure of a refusal that says how many channels of a tile are missing.
 pub(crate) const MISSING_CHANNELS: &str = "missing_channels";
-
-/// What a tile is asked for.
-#[derive(Clone, Default)]
-struct Demand {
-    nodes: u64,
-    into: u64,
-    out: u64,
-    bytes: u64,
-}
-
-impl Demand {
-    fn add_bytes(&mut self, bytes: u64) {
-        self.bytes = self.bytes.saturating_add(bytes);
-    }
-
-    /// What is asked for, what a tile of a kind has, of what, and the figure that says how many are missing.
-    fn parts(&self, kind: TileKind) -> [(u64, u64, &'static str, &'static str); 4] {
-        let model = kind.model();
-        let has = |is_limited: bool, limit: u64| if is_limited { limit } else { u64::MAX };
-        [
-            (self.nodes, has(kind == TileKind::Compute, 1), "processes", "missing_processes"),
-            (self.into, model.channels.into(), "channels into its memory", MISSING_CHANNELS),
-            (self.out, model.channels.into(), "channels out of its memory", MISSING_CHANNELS),
-            (self.bytes, has(kind != TileKind::Shim, model.memory), "bytes", "missing_bytes"),
-        ]
-    }
-}
 
 /// Hops between two tiles.
 fn distance(a: Tile, b: Tile) -> u64 {

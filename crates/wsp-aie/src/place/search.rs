@@ -1,9 +1,10 @@
 //! A placement that costs little: nodes next to those that they have traffic with, then moves and exchanges while they help, from many
 //! starts. The same graph gives the same placement.
 
-use super::load::Load;
+use super::load::{Change, Load};
 use super::{Graph, distance};
 use crate::device::{Tile, TileKind};
+use crate::stop;
 
 /// Moves and exchanges that are looked at, of a graph whose least placement is found after them.
 const STEPS_TO_BEGIN: u32 = 20_000;
@@ -45,7 +46,8 @@ pub(super) fn best(graph: &Graph, steps: u32) -> Vec<Tile> {
     let mut tiles = search.begin();
     let mut score = search.descend(&mut tiles);
     let bound = super::bound::root(graph);
-    while search.steps < search.most && search.movable.len() > 1 && score != (0, bound) {
+    while search.steps < search.most && search.movable.len() > 1 && score != (0, bound) && !stop::is_stopped()
+    {
         let mut other = tiles.clone();
         for _ in 0..1 + search.below(KICKS) {
             search.kick(&mut other);
@@ -121,11 +123,14 @@ impl Search<'_> {
 
     /// Moves and exchanges nodes while that helps.
     fn descend(&mut self, tiles: &mut [Tile]) -> Score {
-        let mut load = Load::of(self.graph, tiles);
+        let mut load = Load::of(self.graph, &super::all(tiles));
         let mut score = (load.over(), self.graph.cost(tiles));
         loop {
             let before = score;
             for node in self.movable.clone() {
+                if stop::is_stopped() {
+                    return score;
+                }
                 for tile in self.of_kind(self.graph.nodes[node].kind).to_vec() {
                     self.steps += 1;
                     if tile != tiles[node] {
@@ -165,27 +170,34 @@ impl Search<'_> {
         if score.0 == 0 && cost >= score.1 {
             return score;
         }
-        self.asks(load, tiles, (node, other), false);
+        self.asks(load, tiles, (node, other), Change::Leaves);
         put(tiles, tile, from);
-        self.asks(load, tiles, (node, other), true);
+        self.asks(load, tiles, (node, other), Change::Comes);
         let now = (load.over(), cost);
         if now < score {
             return now;
         }
-        self.asks(load, tiles, (node, other), false);
+        self.asks(load, tiles, (node, other), Change::Leaves);
         put(tiles, from, tile);
-        self.asks(load, tiles, (node, other), true);
+        self.asks(load, tiles, (node, other), Change::Comes);
         score
     }
 
     /// One or two nodes and their nets come to where they are, or leave it.
-    fn asks(&self, load: &mut Load<'_>, tiles: &[Tile], (node, other): (usize, Option<usize>), more: bool) {
-        load.node(node, tiles[node], more);
-        self.nets[node].iter().for_each(|net| load.net(&self.graph.nets[*net], tiles, more));
+    fn asks(
+        &self,
+        load: &mut Load<'_>,
+        tiles: &[Tile],
+        (node, other): (usize, Option<usize>),
+        change: Change,
+    ) {
+        let at = |node: usize| Some(tiles[node]);
+        load.node(node, tiles[node], change);
+        self.nets[node].iter().for_each(|net| load.net(&self.graph.nets[*net], at, change));
         let Some(other) = other else { return };
-        load.node(other, tiles[other], more);
+        load.node(other, tiles[other], change);
         let own = self.nets[other].iter().filter(|net| !self.nets[node].contains(net));
-        own.for_each(|net| load.net(&self.graph.nets[*net], tiles, more));
+        own.for_each(|net| load.net(&self.graph.nets[*net], at, change));
     }
 
     /// The node that stands on a compute tile.

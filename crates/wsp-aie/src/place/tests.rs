@@ -1,5 +1,6 @@
 //! Placements against all that there are, and proofs against changed ones.
 
+use super::load::Change;
 use super::*;
 use crate::device::{DEVICES, XDNA1, XDNA2};
 use crate::dice::{Random, cases};
@@ -237,20 +238,16 @@ fn what_tiles_are_asked_for_follows_moves() {
     graph.nets.iter_mut().for_each(|net| net.bytes = 30_000);
     let all: Vec<Tile> = graph.candidates(TileKind::Compute).collect();
     let mut tiles: Vec<Tile> = all[..12].to_vec();
-    let mut load = load::Load::of(&graph, &tiles);
+    let mut load = Load::of(&graph, &super::all(&tiles));
     for step in 0..200 {
         let (node, to) = (step * 7 % 12, all[step * 11 % all.len()]);
         let of_node = |net: &&Net| net.from == node || net.to.contains(&node);
         let nets: Vec<&Net> = graph.nets.iter().filter(of_node).collect();
-        load.node(node, tiles[node], false);
-        nets.iter().for_each(|net| load.net(net, &tiles, false));
+        load.node(node, tiles[node], Change::Leaves);
+        nets.iter().for_each(|net| load.net(net, |node| Some(tiles[node]), Change::Leaves));
         tiles[node] = to;
-        load.node(node, to, true);
-        nets.iter().for_each(|net| load.net(net, &tiles, true));
-        assert_eq!(
-            load.over(),
-            graph.overload(&tiles.iter().copied().map(Some).collect::<Vec<_>>()),
-            "step {step}"
-        );
+        load.node(node, to, Change::Comes);
+        nets.iter().for_each(|net| load.net(net, |node| Some(tiles[node]), Change::Comes));
+        assert_eq!(load.over(), graph.overload(&super::all(&tiles)), "step {step}");
     }
 }

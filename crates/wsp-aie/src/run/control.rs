@@ -2,10 +2,10 @@
 
 use super::code::{Inst, Lanes};
 use super::compile::{Compiler, Made, one_block};
-use crate::mlir::{Block, Op};
+use crate::mlir::{Block, Op, Value};
 
 impl Compiler<'_> {
-    /// Copies values to where a loop or a branch hands them on; all are read before one is written.
+    /// Copies values to where a loop or a branch hands them on. One that a copy before it writes over is kept first.
     fn hand_on(&mut self, op: &Op, to: &[Lanes]) -> Made<()> {
         if op.operands.len() != to.len() {
             return self.fault(
@@ -13,20 +13,43 @@ impl Compiler<'_> {
                 format!("{} values are handed on where {} are taken", op.operands.len(), to.len()),
             );
         }
+        if let ([value], [one]) = (op.operands.as_slice(), to)
+            && self.makes(*value, *one, op)?
+        {
+            return Ok(());
+        }
         let mut held = Vec::new();
-        for (at, to) in to.iter().enumerate() {
+        for (at, one) in to.iter().enumerate() {
             let from = self.of(op, at)?;
-            if from.lanes != to.lanes || from.ty != to.ty {
+            if from.lanes != one.lanes || from.ty != one.ty {
                 return self.fault(op, "a value of another type is handed on");
             }
-            let temporary = self.fresh(to.lanes);
-            self.push(Inst::Copy { to: temporary, from: from.reg, lanes: to.lanes }, op.span);
+            if to[..at].iter().all(|written| written.reg != from.reg) {
+                held.push(from.reg);
+                continue;
+            }
+            let temporary = self.fresh(one.lanes);
+            self.push(Inst::Copy { to: temporary, from: from.reg, lanes: one.lanes }, op.span);
             held.push(temporary);
         }
         for (from, to) in held.into_iter().zip(to) {
             self.push(Inst::Copy { to: to.reg, from, lanes: to.lanes }, op.span);
         }
         Ok(())
+    }
+
+    /// Has the last instruction make a number where it is handed on to, if it is what makes it: as the last of a block it is used by nothing else.
+    fn makes(&mut self, value: Value, one: Lanes, op: &Op) -> Made<bool> {
+        let from = self.of(op, 0)?;
+        let fits = (from.lanes, from.ty) == (1, one.ty) && one.lanes == 1;
+        Ok(match self.code.insts.last_mut() {
+            Some(Inst::Binary { to, .. }) if fits && *to == from.reg => {
+                *to = one.reg;
+                self.regs.insert(value, one.reg);
+                true
+            }
+            _ => false,
+        })
     }
 
     /// The operations of a block; what its last one yields is handed on.

@@ -2,11 +2,10 @@
 
 use super::Call;
 use super::arith;
-use super::code::{Binary, CallArg, Code, Index, Inst, Lanes, Reg, Scalar, View};
+use super::code::{CallArg, Code, Inst, Lanes, Reg, Scalar, View};
 use super::net::Net;
 use crate::codes;
 use crate::design::Design;
-use wsp_core::int::BinOp;
 use wsp_diag::Diagnostic;
 
 /// A core, where it is in its code.
@@ -67,17 +66,20 @@ impl CoreState {
     ) -> Result<(Stop, bool), Box<Diagnostic>> {
         let state = &mut self.state;
         let mut moved = false;
+        if state.ended {
+            return Ok((Stop::Ended, false));
+        }
         while *steps > 0 {
-            if state.ended {
-                return Ok((Stop::Ended, moved));
-            }
             *steps -= 1;
             let at = state.at;
             match state.inst(&self.code.insts[at], world) {
                 Ok(Next::Go) => state.at = at + 1,
                 Ok(Next::To(target)) => state.at = target as usize,
                 Ok(Next::Stop(stop)) => return Ok((stop, moved)),
-                Ok(Next::End) => state.ended = true,
+                Ok(Next::End) => {
+                    state.ended = true;
+                    return Ok((Stop::Ended, true));
+                }
                 Err(message) => {
                     return Err(Box::new(
                         Diagnostic::error(codes::FAULT, message).at(self.code.spans[at], ""),
@@ -99,10 +101,13 @@ impl State {
         self.registers[(reg + lane) as usize] = value;
     }
 
-    fn lane(&self, reg: Reg, lane: u32) -> u64 {
+    pub(super) fn lane(&self, reg: Reg, lane: u32) -> u64 {
         self.registers[(reg + lane) as usize]
     }
 
+    // Within the loop over steps nothing of a result goes through memory.
+    #[allow(clippy::inline_always, reason = "it is called once, for each step")]
+    #[inline(always)]
     fn inst(&mut self, inst: &Inst, world: &mut World<'_>) -> Done<Next> {
         match inst {
             Inst::Binary { op, to, a, b } => self.binary(*op, *to, *a, *b)?,
@@ -128,13 +133,16 @@ impl State {
                 let to = *to as usize;
                 self.registers[to..to + values.len()].copy_from_slice(values);
             }
+            Inst::Copy { to, from, lanes: 1 } => {
+                self.registers[*to as usize] = self.registers[*from as usize];
+            }
             Inst::Copy { to, from, lanes } => {
                 let from = *from as usize;
                 self.registers.copy_within(from..from + *lanes as usize, *to as usize);
             }
             Inst::Splat { to, from, lanes } => {
                 let value = self.registers[*from as usize];
-                (0..*lanes).for_each(|lane| self.set(*to, lane, value));
+                self.registers[*to as usize..][..*lanes as usize].fill(value);
             }
             Inst::Unary { op, to, a } => {
                 for lane in 0..a.lanes {
@@ -244,138 +252,6 @@ impl State {
         self.set(to, 0, buffer as u64);
     }
 
-    #[inline]
-    fn binary(&mut self, op: Binary, to: Reg, a: Lanes, b: Reg) -> Done<()> {
-        if a.ty == Scalar::F32
-            && let Binary::Plain(op) = op
-            && self.of_singles(op, to, (a.reg, b), a.lanes)
-        {
-            return Ok(());
-        }
-        if let Some(plain) = arith::plain(op, a.ty) {
-            for lane in 0..a.lanes {
-                let value = plain(self.lane(a.reg, lane), self.lane(b, lane));
-                self.set(to, lane, value);
-            }
-            return Ok(());
-        }
-        for lane in 0..a.lanes {
-            let (left, right) = (self.lane(a.reg, lane), self.lane(b, lane));
-            match arith::binary(op, a.ty, left, right) {
-                Some(value) => self.set(to, lane, value),
-                None => return fault(format!("`{} {op:?} {}` has no result", left as i64, right as i64)),
-            }
-        }
-        Ok(())
-    }
-
-    /// What most bodies do: whether it was an operator of these.
-    #[inline]
-    fn of_singles(&mut self, op: BinOp, to: Reg, (a, b): (Reg, Reg), lanes: u32) -> bool {
-        macro_rules! each {
-            ($operator:tt) => {
-                for lane in 0..lanes {
-                    let value = arith::number(self.lane(a, lane)) $operator arith::number(self.lane(b, lane));
-                    self.set(to, lane, arith::single(value));
-                }
-            };
-        }
-        match op {
-            BinOp::Add => each!(+),
-            BinOp::Sub => each!(-),
-            BinOp::Mul => each!(*),
-            BinOp::Div => each!(/),
-            _ => return false,
-        }
-        true
-    }
-
-    /// The first element of an access of so many, and the buffer.
-    #[inline]
-    fn place(&self, lanes: Lanes, memory: Reg, index: &[Index]) -> Done<(usize, usize)> {
-        let mut at = 0u64;
-        for (i, one) in index.iter().enumerate() {
-            let value = self.registers[one.reg as usize];
-            let last = i + 1 == index.len();
-            let beyond = value >= one.extent || last && one.extent - value < u64::from(lanes.lanes);
-            if beyond {
-                return fault(format!(
-                    "index {} is beyond the extent {} of the memory",
-                    value as i64, one.extent
-                ));
-            }
-            at += value * one.stride;
-        }
-        Ok((self.registers[memory as usize] as usize, at as usize))
-    }
-
-    fn load(&mut self, to: Lanes, memory: Reg, index: &[Index], world: &World<'_>) -> Done<()> {
-        let (buffer, at) = self.place(to, memory, index)?;
-        let width = to.ty.bytes();
-        let Some(from) = world.memory.get(buffer) else { return self.gone(memory, "reads", world) };
-        let Some(bytes) = from.get(at * width..(at + to.lanes as usize) * width) else {
-            return fault(format!("element {at} is beyond a memory of {} bytes", from.len()));
-        };
-        if to.lanes == 1 {
-            self.registers[to.reg as usize] = match to.ty {
-                Scalar::F32 => u64::from(word(bytes)),
-                ty => arith::load(ty, bytes),
-            };
-            return Ok(());
-        }
-        let registers = &mut self.registers[to.reg as usize..(to.reg + to.lanes) as usize];
-        match to.ty {
-            Scalar::F32 => {
-                for (register, element) in registers.iter_mut().zip(bytes.chunks_exact(4)) {
-                    *register = u64::from(word(element));
-                }
-            }
-            Scalar::Int(32) => {
-                for (register, element) in registers.iter_mut().zip(bytes.chunks_exact(4)) {
-                    *register = i64::from(word(element) as i32) as u64;
-                }
-            }
-            ty => {
-                for (register, element) in registers.iter_mut().zip(bytes.chunks_exact(width)) {
-                    *register = arith::load(ty, element);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn store(&mut self, from: Lanes, memory: Reg, index: &[Index], world: &mut World<'_>) -> Done<()> {
-        let (buffer, at) = self.place(from, memory, index)?;
-        let width = from.ty.bytes();
-        let Some(to) = world.memory.get_mut(buffer) else { return self.gone(memory, "writes", world) };
-        let size = to.len();
-        let Some(bytes) = to.get_mut(at * width..(at + from.lanes as usize) * width) else {
-            return fault(format!("element {at} is beyond a memory of {size} bytes"));
-        };
-        if from.lanes == 1 {
-            let value = self.registers[from.reg as usize];
-            match from.ty {
-                Scalar::F32 => bytes.copy_from_slice(&(value as u32).to_le_bytes()),
-                ty => arith::store(ty, value, bytes),
-            }
-            return Ok(());
-        }
-        let registers = &self.registers[from.reg as usize..(from.reg + from.lanes) as usize];
-        match from.ty {
-            Scalar::F32 | Scalar::Int(32) => {
-                for (register, element) in registers.iter().zip(bytes.chunks_exact_mut(4)) {
-                    element.copy_from_slice(&(*register as u32).to_le_bytes());
-                }
-            }
-            ty => {
-                for (register, element) in registers.iter().zip(bytes.chunks_exact_mut(width)) {
-                    arith::store(ty, *register, element);
-                }
-            }
-        }
-        Ok(())
-    }
-
     fn call(
         &mut self,
         kernel: usize,
@@ -420,9 +296,4 @@ pub(super) enum Next {
     To(u32),
     Stop(Stop),
     End,
-}
-
-/// A word of four bytes.
-fn word(bytes: &[u8]) -> u32 {
-    bytes.try_into().map_or(0, u32::from_le_bytes)
 }

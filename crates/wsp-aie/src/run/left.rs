@@ -1,6 +1,6 @@
 //! Objects that a launch leaves in fifos, and that no core holds: the next launch takes them for its own.
 
-use super::net::{Net, Role, StreamEnd};
+use super::net::{CoreEnd, Net, Role, StreamEnd};
 use crate::codes;
 use crate::design::{Design, Sequence};
 use std::collections::BTreeSet;
@@ -8,10 +8,12 @@ use wsp_diag::Diagnostic;
 
 /// A warning for each fifo of the host in which a launch that has come to rest leaves objects: those out of which it takes too few, else those into which it sends too many.
 pub(super) fn left(design: &Design, net: &Net, sequence: &Sequence) -> Vec<Diagnostic> {
-    let out = objects(net, &near(net, false));
+    // What cores make of nothing is the same in each launch.
+    let out: BTreeSet<usize> = near(net, Host::Empties).intersection(&fed(net)).copied().collect();
+    let out = objects(net, &out);
     let (left, is_out) = match out.is_empty() {
         false => (out, true),
-        true => (objects(net, &near(net, true)), false),
+        true => (objects(net, &near(net, Host::Fills)), false),
     };
     let told = |(pool, count): &(usize, u64)| {
         let of_pool = |ends: &Vec<Option<(usize, Role)>>| ends.iter().flatten().any(|(at, _)| at == pool);
@@ -32,16 +34,22 @@ pub(super) fn left(design: &Design, net: &Net, sequence: &Sequence) -> Vec<Diagn
     left.iter().filter_map(told).collect()
 }
 
+/// What the host does at the other end of streams.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Host {
+    Fills,
+    Empties,
+}
+
 /// The pools that streams alone join to the host: those that it fills, or those that it empties.
-fn near(net: &Net, fills: bool) -> BTreeSet<usize> {
+fn near(net: &Net, host: Host) -> BTreeSet<usize> {
     let mut found = BTreeSet::new();
-    let pool = |end: &StreamEnd| if let StreamEnd::Pool { pool, .. } = end { Some(*pool) } else { None };
     let is_host = |end: &StreamEnd| matches!(end, StreamEnd::Host { .. });
     loop {
         let before = found.len();
         for stream in &net.streams {
             let is_near = |end: &StreamEnd| is_host(end) || pool(end).is_some_and(|at| found.contains(&at));
-            let reached: Vec<usize> = if fills {
+            let reached: Vec<usize> = if host == Host::Fills {
                 if is_near(&stream.from) { stream.to.iter().filter_map(pool).collect() } else { Vec::new() }
             } else {
                 let any = stream.to.iter().any(is_near);
@@ -55,10 +63,39 @@ fn near(net: &Net, fills: bool) -> BTreeSet<usize> {
     }
 }
 
+/// The pools that streams and cores fill with what comes of the host.
+fn fed(net: &Net) -> BTreeSet<usize> {
+    let mut found = near(net, Host::Fills);
+    loop {
+        let before = found.len();
+        let reads = |core: usize| {
+            // What a core takes and holds for ever feeds no round of it.
+            let gives = |end: &CoreEnd| matches!(end.role, Role::Reader(reader) if net.pools[end.pool].read[reader] > 0);
+            let is = |end: &&CoreEnd| end.core == core && found.contains(&end.pool);
+            net.ends.iter().filter(is).any(gives)
+        };
+        let written = net.ends.iter().filter(|end| matches!(end.role, Role::Writer(_)) && reads(end.core));
+        let mut next: BTreeSet<usize> = written.map(|end| end.pool).collect();
+        for stream in &net.streams {
+            if pool(&stream.from).is_some_and(|at| found.contains(&at)) {
+                next.extend(stream.to.iter().filter_map(pool));
+            }
+        }
+        found.extend(next);
+        if found.len() == before {
+            return found;
+        }
+    }
+}
+
+fn pool(end: &StreamEnd) -> Option<usize> {
+    if let StreamEnd::Pool { pool, .. } = end { Some(*pool) } else { None }
+}
+
 /// Objects of pools that are full and that none of their readers has or holds.
 fn objects(net: &Net, pools: &BTreeSet<usize>) -> Vec<(usize, u64)> {
     let held = |pool: usize, reader: usize| {
-        let is = |end: &&super::net::CoreEnd| end.pool == pool && end.role == Role::Reader(reader);
+        let is = |end: &&CoreEnd| end.pool == pool && end.role == Role::Reader(reader);
         net.ends.iter().find(is).map_or(0, |end| end.held)
     };
     let count = |pool: &usize| {

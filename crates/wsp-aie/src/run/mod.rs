@@ -11,6 +11,7 @@ mod compile;
 mod control;
 mod exec;
 mod flows;
+mod lanes;
 mod left;
 mod net;
 mod objects;
@@ -129,7 +130,7 @@ impl Failure {
         match self {
             Failure::Fault(fault) => fault.clone(),
             Failure::Deadlock(deadlock) => deadlock.diagnostic(),
-            Failure::Cancelled => Diagnostic::error(codes::STOPPED, "the run was cancelled"),
+            Failure::Cancelled => crate::stop::stopped(),
         }
     }
 }
@@ -478,6 +479,7 @@ pub(crate) fn foresee(design: &Design, sequence: usize) -> Option<Result<Vec<Dia
     let run = |allocation| {
         let mut machine = Machine::make(&bare, allocation, true)?;
         (machine.most_steps, machine.most_pieces) = (FORESEEN, FORESEEN);
+        machine.cancel = crate::stop::cancel();
         machine.foresee(sequence)
     };
     let mut warnings = match run(Allocation::Lowered) {

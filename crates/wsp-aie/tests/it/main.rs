@@ -8,6 +8,7 @@ mod ground;
 mod held;
 mod kernels;
 mod lower;
+mod once;
 mod programs;
 #[path = "../../../wsp-core/tests/randomised/mod.rs"]
 mod randomised;

@@ -1,6 +1,7 @@
 //! Values of options: how they are written, and what is said of those that are written wrong.
 
 use clap::builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
+use std::cmp::Ordering;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use wsp_backend::{KvLayout, Lengths};
@@ -115,9 +116,15 @@ pub(super) fn lengths(text: &str) -> Result<(String, Lengths), String> {
     let (name, values) = text.split_once('=').filter(|(name, _)| !name.trim().is_empty()).ok_or_else(how)?;
     if let Some((first, last)) = values.split_once("..=") {
         let [Ok(first), Ok(last)] = [first, last].map(|end| end.trim().parse()) else { return Err(how()) };
-        return match first < last {
-            true => Ok((name.trim().to_owned(), Lengths::Range(first, last))),
-            false => Err(format!("{first}..={last} has not two values")),
+        let name = name.trim();
+        return match i64::cmp(&first, &last) {
+            Ordering::Less => Ok((name.to_owned(), Lengths::Range(first, last))),
+            Ordering::Equal => {
+                Err(format!("{first}..={last} is one length: write `--lengths {name}={first}`"))
+            }
+            Ordering::Greater => {
+                Err(format!("{first}..={last} goes down: write `--lengths {name}={last}..={first}`"))
+            }
         };
     }
     let values: Option<Vec<i64>> = values.split(',').map(|value| value.trim().parse().ok()).collect();
@@ -399,6 +406,12 @@ mod tests {
             "tokens=3,3",
         ] {
             assert!(lengths(text).is_err(), "{text}");
+        }
+        // What a refusal says to write is taken.
+        for (text, typed) in [("tokens=5..=5", "tokens=5"), ("tokens=5..=3", "tokens=3..=5")] {
+            let told = lengths(text).expect_err("it is no range");
+            assert!(told.ends_with(&format!("write `--lengths {typed}`")), "{told}");
+            assert!(lengths(typed).is_ok());
         }
     }
 

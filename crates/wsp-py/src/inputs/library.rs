@@ -4,7 +4,7 @@ use super::{BAD_SIZE, Binder, Need, writable};
 use crate::arrays::{PyArray, type_name};
 use crate::integers::{is_list, of_integers};
 use crate::refusal::{Refusal, attempted};
-use crate::signature::{LibraryArray, Signature};
+use crate::signature::{LibraryArray, Signature, Taken};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
 use wsp_backend::claims::shared_memory;
@@ -54,6 +54,9 @@ pub(crate) fn exchanged(
     signature: &Signature,
     named: &Bound<'_, PyDict>,
 ) -> Result<Option<Vec<Use>>, Refusal> {
+    if signature.library.taken == Taken::Copied {
+        return Ok(None);
+    }
     let mut uses = Vec::new();
     for (key, value) in named {
         let fact = key.extract::<String>().ok().and_then(|name| signature.library.array(&name));
@@ -95,7 +98,8 @@ impl Binder<'_> {
             return Ok(());
         }
         let written = fact.written && self.need == Need::Everything;
-        let plain = array.is_plain().then(|| array.view(name)).transpose()?;
+        let in_place = self.signature.library.taken == Taken::InPlace && array.is_plain();
+        let plain = in_place.then(|| array.view(name)).transpose()?;
         let view = match &plain {
             Some(view) => view.clone(),
             None => array.place(name)?,

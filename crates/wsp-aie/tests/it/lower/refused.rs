@@ -1,7 +1,9 @@
 //! Programs without a form on an array, and what is said of them.
 
 use super::{args, array, backend, numbers, plan, run};
-use wsp_backend::{Backend as _, RunError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use wsp_backend::{Backend as _, RunError, RunOptions};
 use wsp_plan::PlanSource;
 
 /// The message of what is refused.
@@ -208,4 +210,57 @@ fn boxes_of_two_loops_that_take_too_many_descriptors_are_answered_by_one_loop() 
     );
     let together = of(&format!("{each} {{ twice(r = 4 * i); sum(r = 4 * i); }}")).expect("it runs");
     assert_eq!(numbers(&together.outputs["z"]).len(), 256);
+}
+
+/// The extent that is named is enough for all tasks, so that the program is taken with it.
+#[test]
+fn the_extent_to_give_is_that_of_all_tasks() {
+    let text = "use \"k.pto\"; workload main { parallel for i in 0..40 { copy(first = 64 * i); } }";
+    let plan = plan(text, KERNELS, "xdna2");
+    let told = |n: u64| run(&plan, args(&[("x", &array(&[n], 1))], &[]));
+    for n in [128, 1024, 100] {
+        let Err(RunError::Refused(found)) = told(n) else { panic!("{n} is refused") };
+        assert!(found.0[0].help[0].contains("2560"), "{:?}", found.0[0]);
+    }
+    assert!(told(2560).is_ok());
+}
+
+/// The help of a finding in a design names what a program writes, at the place where it stands there.
+#[test]
+fn what_a_rule_of_designs_finds_has_its_place_in_the_program() {
+    let kernels = "
+PTO_SHAPE(x, n)
+PTO_SHAPE(y, n)
+struct Part { uint32_t first; };
+PTO_KERNEL_IMPL(copy) {
+    auto desc = PTO_GET_DESCRIPTOR<Part>();
+    VecTile<bfloat16_t, 1, 3> t;
+    TLOAD(t, x, {desc.first});
+    TSTORE(y, t, {desc.first});
+}
+";
+    let text = "use \"k.pto\"; workload main { parallel for i in 0..2 { copy(first = 3 * i); } }";
+    let plan = plan(text, kernels, "xdna2");
+    let x = wsp_memory::Array::zeros(wsp_core::DType::Bf16, &[6]).expect("it is small");
+    let Err(RunError::Refused(found)) = run(&plan, args(&[("x", &x)], &[])) else { panic!("it is refused") };
+    let found = &found.0[0];
+    assert_eq!(found.code.0, 1831);
+    let span = found.primary.as_ref().expect("it has a place").span;
+    assert_eq!(&kernels[span.start as usize..span.end as usize], "x");
+}
+
+/// A caller that has stopped a run gets no design: nothing is listed further, placed or checked.
+#[test]
+fn making_a_design_is_stopped() {
+    let text = "use \"k.pto\"; workload main { parallel for i in 0..40 { copy(first = 64 * i); } }";
+    let program = backend().compile(&plan(text, KERNELS, "xdna2")).expect("it is taken");
+    let given = || args(&[("x", &array(&[2560], 1))], &[]);
+    let cancel = Arc::new(AtomicBool::new(true));
+    let options = RunOptions { cancel: Some(cancel.clone()), ..RunOptions::default() };
+    let Err(RunError::Cancelled(found)) = program.prepare(given(), options.clone()) else {
+        panic!("it is stopped")
+    };
+    assert_eq!(found.0[0].code.0, 574);
+    cancel.store(false, Ordering::Relaxed);
+    assert!(program.prepare(given(), options).is_ok());
 }

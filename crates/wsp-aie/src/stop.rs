@@ -1,0 +1,51 @@
+//! Whether the caller still waits for a design that is being made.
+
+use crate::codes;
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use wsp_diag::Diagnostic;
+
+thread_local! {
+    /// What stops the work of this thread.
+    static CANCEL: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
+}
+
+/// What stopped the work around it, which it does again afterwards.
+struct Restore(Option<Arc<AtomicBool>>);
+
+impl Drop for Restore {
+    fn drop(&mut self) {
+        CANCEL.set(self.0.take());
+    }
+}
+
+/// Does work of this thread that the caller may stop.
+pub(crate) fn stoppable<T>(cancel: Option<&Arc<AtomicBool>>, work: impl FnOnce() -> T) -> T {
+    let _before = Restore(CANCEL.replace(cancel.cloned()));
+    work()
+}
+
+/// What stops the work of this thread.
+pub(crate) fn cancel() -> Option<Arc<AtomicBool>> {
+    CANCEL.with_borrow(Option::clone)
+}
+
+/// Whether the caller has stopped it.
+pub(crate) fn is_stopped() -> bool {
+    CANCEL.with_borrow(|cancel| cancel.as_ref().is_some_and(|cancel| cancel.load(Ordering::Relaxed)))
+}
+
+/// # Errors
+/// The caller has stopped it.
+pub(crate) fn look() -> Result<(), Diagnostic> {
+    match is_stopped() {
+        true => Err(stopped()),
+        false => Ok(()),
+    }
+}
+
+/// What is reported of it.
+pub(crate) fn stopped() -> Diagnostic {
+    Diagnostic::error(codes::STOPPED, "the run was cancelled")
+}

@@ -1,0 +1,124 @@
+//! Designs that are right although a core or a chain takes something once, or nothing.
+
+use crate::support::{design, ints, run, to_ints};
+use wsp_aie::check;
+use wsp_aie::run::Allocation;
+
+const SCALE: &str = include_str!("designs/scale.mlir");
+const LOCKS: &str = include_str!("designs/locks.mlir");
+
+/// A design with other lines.
+fn edited(text: &str, edits: &[(&str, &str)]) -> String {
+    edits.iter().fold(text.to_owned(), |text, (from, to)| {
+        assert!(text.contains(from), "{from}");
+        text.replace(from, to)
+    })
+}
+
+const TAKES: &str = "        %s = aie.objectfifo.acquire @in(Consume, 1) : !aie.objectfifosubview<memref<256xi32>>\n        %a = aie.objectfifo.subview.access %s[0] : !aie.objectfifosubview<memref<256xi32>> -> memref<256xi32>\n";
+const LOOP: &str = "      scf.for %round = %c0 to %forever step %c1 {\n";
+const GIVES: &str = "        aie.objectfifo.release @in(Consume, 1)\n";
+
+#[test]
+fn weights_that_a_core_holds_for_ever_need_no_release() {
+    let text = edited(
+        SCALE,
+        &[
+            (TAKES, ""),
+            (LOOP, &format!("{TAKES}{LOOP}")),
+            (GIVES, ""),
+            ("%x: memref<1024xi32>", "%x: memref<256xi32>"),
+            ("%x[0, 0, 0, 0][1, 1, 1, 1024]", "%x[0, 0, 0, 0][1, 1, 1, 256]"),
+            ("metadata = @in} : memref<1024xi32>", "metadata = @in} : memref<256xi32>"),
+        ],
+    );
+    let held = design(&text);
+    assert_eq!(check(&held), []);
+    let mut args = [ints(0..256), ints(vec![0; 1024])];
+    run(&held, Allocation::Lowered, &mut args).unwrap_or_else(|fault| panic!("{:?}", fault.diagnostic()));
+    assert_eq!(to_ints(&args[1]), (0..1024).map(|at| at % 256 * 3).collect::<Vec<i32>>());
+    // In a loop it would have the same object each time.
+    let again = design(&edited(SCALE, &[(GIVES, "")]));
+    assert_eq!(check(&again)[0].code.0, 1838);
+}
+
+#[test]
+fn a_lock_that_one_chain_acquires_and_nothing_releases_ends_that_chain() {
+    let text = edited(
+        LOCKS,
+        &[
+            ("      aie.use_lock(%free, Release, 1)\n", ""),
+            ("%x: memref<256xi32>, %y: memref<256xi32>", "%x: memref<64xi32>, %y: memref<64xi32>"),
+            ("%x[0, 0, 0, 0][1, 1, 1, 256]", "%x[0, 0, 0, 0][1, 1, 1, 64]"),
+            ("metadata = @in} : memref<256xi32>", "metadata = @in} : memref<64xi32>"),
+            ("aie.dma_bd(%y : memref<256xi32>, 0, 256)", "aie.dma_bd(%y : memref<64xi32>, 0, 64)"),
+        ],
+    );
+    let once = design(&text);
+    assert!(check(&once).iter().all(|found| found.code.0 != 1855), "{:?}", check(&once));
+    let mut args = [ints(0..64), ints(vec![0; 64])];
+    run(&once, Allocation::Lowered, &mut args).unwrap_or_else(|fault| panic!("{:?}", fault.diagnostic()));
+    assert_eq!(to_ints(&args[1]).iter().sum::<i32>(), 64 * 63);
+}
+
+#[test]
+fn what_a_core_makes_of_nothing_is_not_left_to_the_next_launch() {
+    let text = edited(
+        SCALE,
+        &[
+            (TAKES, ""),
+            (GIVES, ""),
+            ("          %x = memref.load %a[%i] : memref<256xi32>\n", ""),
+            ("arith.muli %x, %three", "arith.muli %three, %three"),
+            ("    aie.objectfifo @in(%shim, {%core}, 2 : i32) : !aie.objectfifo<memref<256xi32>>\n", ""),
+            ("%x: memref<1024xi32>, ", ""),
+            (
+                "      aiex.npu.dma_memcpy_nd(%x[0, 0, 0, 0][1, 1, 1, 1024][0, 0, 0, 1]) {id = 0 : i64, metadata = @in} : memref<1024xi32>\n",
+                "",
+            ),
+        ],
+    );
+    let made = design(&text);
+    assert_eq!(check(&made), []);
+    // A core that is fed leaves what is made of what it was given.
+    let fewer = edited(
+        SCALE,
+        &[
+            ("%y: memref<1024xi32>", "%y: memref<512xi32>"),
+            ("%y[0, 0, 0, 0][1, 1, 1, 1024]", "%y[0, 0, 0, 0][1, 1, 1, 512]"),
+            ("metadata = @out} : memref<1024xi32>", "metadata = @out} : memref<512xi32>"),
+        ],
+    );
+    assert_eq!(check(&design(&fewer))[0].code.0, 1849);
+}
+
+/// Values that a loop hands on are all read before one of them is written.
+#[test]
+fn a_loop_exchanges_the_values_that_it_carries() {
+    let inner =
+        "          %x = memref.load %a[%i] : memref<256xi32>\n          %y = arith.muli %x, %three : i32\n";
+    let text = edited(
+        SCALE,
+        &[(
+            inner,
+            "          %x = memref.load %a[%i] : memref<256xi32>
+          %p, %q = scf.for %k = %c0 to %i step %c1 iter_args(%f = %x, %g = %three) -> (i32, i32) {
+            scf.yield %g, %f : i32, i32
+          }
+          %y = scf.for %k2 = %c0 to %i step %c1 iter_args(%h = %p) -> (i32) {
+            %more = arith.addi %h, %q : i32
+            scf.yield %more : i32
+          }
+",
+        )],
+    );
+    let mut args = [ints(0..1024), ints(vec![0; 1024])];
+    run(&design(&text), Allocation::Lowered, &mut args)
+        .unwrap_or_else(|fault| panic!("{:?}", fault.diagnostic()));
+    let wanted = |x: i32| {
+        let i = x % 256;
+        let (p, q) = if i % 2 == 0 { (x, 3) } else { (3, x) };
+        p + i * q
+    };
+    assert_eq!(to_ints(&args[1]), (0..1024).map(wanted).collect::<Vec<i32>>());
+}
