@@ -204,8 +204,10 @@ impl ContentKey {
 
     /// Goes on with another part.
     pub fn add(&mut self, bytes: &[u8]) {
-        for byte in bytes.iter().copied().chain((bytes.len() as u64).to_le_bytes()) {
-            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3);
+        // One plain loop for each: over parts in a chain it takes three times the instructions.
+        for part in [bytes, &(bytes.len() as u64).to_le_bytes()] {
+            let step = |key: u64, byte: &u8| (key ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01B3);
+            self.0 = part.iter().fold(self.0, step);
         }
     }
 }

@@ -5,12 +5,17 @@ use std::fs;
 use wsp_core::words::counted;
 use wsp_diag::Diagnostic;
 
+/// So many bytes are there, or nothing else runs either.
+const SMALL: u64 = 1 << 20;
+
 /// Refuses what the machine has no memory for, before it is asked for; `need` is in bytes.
 ///
 /// # Errors
 /// When the system says that fewer bytes are available.
 pub fn check_memory(what: &str, need: u64) -> Result<(), Diagnostic> {
-    match available_memory() {
+    // What the system says takes longer to read than so little to take.
+    let have = if need > SMALL { available_memory() } else { None };
+    match have {
         Some(have) if need > have => {
             Err(Diagnostic::error(codes::NOT_ENOUGH_MEMORY, format!("there is not enough memory for {what}"))
                 .note(format!("it needs {need}; {have} are available", need = counted(need, "byte")))

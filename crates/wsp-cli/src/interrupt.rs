@@ -26,6 +26,8 @@ struct Register {
 enum Item {
     File(PathBuf),
     Folder(PathBuf),
+    /// A folder that stays if it holds something.
+    Empty(PathBuf),
     /// A group of processes, by its leader.
     Group(Pid),
 }
@@ -53,6 +55,18 @@ impl Leftover {
         let mut register = register();
         std::fs::create_dir(path)?;
         Ok(register.insert(Item::Folder(path.to_owned())))
+    }
+
+    /// A folder on the way to another, made here: it is removed if nothing is in it. One that is there already is none.
+    ///
+    /// # Errors
+    /// As [`std::fs::create_dir`], but for a folder that is there.
+    pub(crate) fn new_way(path: &Path) -> std::io::Result<Option<Leftover>> {
+        let mut register = register();
+        match std::fs::create_dir(path) {
+            Err(_) if path.is_dir() => Ok(None),
+            made => made.map(|()| Some(register.insert(Item::Empty(path.to_owned())))),
+        }
     }
 }
 
@@ -125,10 +139,10 @@ fn leave(register: MutexGuard<'static, Register>, status: i32) -> ! {
     std::process::exit(status)
 }
 
-/// Processes before what they may still write into, which could not be removed else.
+/// Processes before what they may still write into, which could not be removed else; of the rest the last first: a folder holds what came after it.
 fn in_order(items: &OrderedMap<u64, Item>) -> impl Iterator<Item = &Item> {
     let of = |groups: bool| items.values().filter(move |item| matches!(item, Item::Group(_)) == groups);
-    of(true).chain(of(false))
+    of(true).chain(of(false).rev())
 }
 
 impl Item {
@@ -138,6 +152,7 @@ impl Item {
             Item::File(path) => {
                 let _ = std::fs::remove_file(path);
             }
+            Item::Empty(path) => drop(std::fs::remove_dir(path)),
             // A thread that still writes into the folder may hinder the first attempts.
             Item::Folder(path) => {
                 let _ = (0..8).find(|_| std::fs::remove_dir_all(path).is_ok() || !path.exists());
@@ -210,5 +225,18 @@ mod tests {
             OrderedMap::from([(0, folder()), (1, group()), (2, Item::File(PathBuf::new())), (3, group())]);
         let groups: Vec<bool> = in_order(&items).map(|item| matches!(item, Item::Group(_))).collect();
         assert_eq!(groups, [true, true, false, false]);
+    }
+
+    #[test]
+    fn folders_on_the_way_are_removed_after_what_they_hold() {
+        let around = tempfile::tempdir().unwrap();
+        let way = around.path().join("way");
+        let last = way.join("last");
+        let items: Vec<_> = [&way, &last].map(|path| Leftover::new_way(path).unwrap().unwrap()).into();
+        assert!(Leftover::new_way(&way).unwrap().is_none());
+        let own = |item: &&Item| matches!(item, Item::Empty(path) if path.starts_with(around.path()));
+        in_order(&register().items).filter(own).for_each(Item::remove);
+        assert!(!way.exists());
+        drop(items);
     }
 }

@@ -208,64 +208,60 @@ impl Memories {
     /// What is wrong with the table itself: ids that name nothing, sizes of 0, alignments that are no powers of two.
     pub fn verify(&self) -> Vec<Diagnostic> {
         let mut found = Vec::new();
-        let mut require = |holds: bool, what: String| {
+        let mut require = |holds: bool, what: &dyn Fn() -> String| {
             if !holds {
-                found.push(Diagnostic::error(codes::TABLE, format!("the table `{}`: {what}", self.name)));
+                found.push(Diagnostic::error(codes::TABLE, format!("the table `{}`: {}", self.name, what())));
             }
         };
         let unit = |id: UnitId| id.index() < self.units.len();
         let memory = |id: MemoryId| id.index() < self.memories.len();
         let side = |side: Side| if let Side::Memory(id) = side { memory(id) } else { true };
-        require(
-            self.units.len() <= MAX_UNITS,
-            format!("{} units; at most {MAX_UNITS} are possible", self.units.len()),
-        );
-        require(
-            self.memories.len() <= MAX_MEMORIES,
-            format!("{} memories; at most {MAX_MEMORIES} are possible", self.memories.len()),
-        );
-        require(unit(self.scalar), format!("unit {} for scalars does not exist", self.scalar.0));
-        require(
-            self.events.between == 0 || !self.second.is_empty(),
-            format!("{} events between cores, and no second core", self.events.between),
-        );
+        require(self.units.len() <= MAX_UNITS, &|| {
+            format!("{} units; at most {MAX_UNITS} are possible", self.units.len())
+        });
+        require(self.memories.len() <= MAX_MEMORIES, &|| {
+            format!("{} memories; at most {MAX_MEMORIES} are possible", self.memories.len())
+        });
+        require(unit(self.scalar), &|| format!("unit {} for scalars does not exist", self.scalar.0));
+        require(self.events.between == 0 || !self.second.is_empty(), &|| {
+            format!("{} events between cores, and no second core", self.events.between)
+        });
         for c in self.computes.iter().filter(|c| c.then.is_some_and(|then| !self.same_core(c.unit, then))) {
-            require(false, format!("the rule for {:?} has units of two cores", c.ops));
+            require(false, &|| format!("the rule for {:?} has units of two cores", c.ops));
         }
         for id in &self.second {
-            require(
-                unit(*id) && *id != self.scalar,
-                format!("unit {} of the second core does not exist, or is that for scalars", id.0),
-            );
+            require(unit(*id) && *id != self.scalar, &|| {
+                format!("unit {} of the second core does not exist, or is that for scalars", id.0)
+            });
         }
         for m in &self.memories {
             let fits = m.capacity > 0 && m.granule > 0 && m.alignment.is_power_of_two();
-            require(
-                fits,
+            require(fits, &|| {
                 format!(
                     "`{}` has capacity {}, granule {}, alignment {}; the first two are at least 1, the last is a power of two",
                     m.name, m.capacity, m.granule, m.alignment
-                ),
-            );
+                )
+            });
         }
         for m in &self.moves {
-            require(
-                unit(m.unit) && side(m.from) && side(m.to) && m.from != m.to,
-                format!("a transfer from {:?} to {:?} by unit {}", m.from, m.to, m.unit.0),
-            );
+            require(unit(m.unit) && side(m.from) && side(m.to) && m.from != m.to, &|| {
+                format!("a transfer from {:?} to {:?} by unit {}", m.from, m.to, m.unit.0)
+            });
         }
         for c in &self.computes {
             let known = unit(c.unit)
                 && c.then.is_none_or(|then| unit(then) && then != c.unit)
                 && !c.tiles.is_empty()
                 && c.tiles.iter().all(|m| memory(*m));
-            require(known, format!("the rule for {:?} names a unit or memory that does not exist", c.ops));
+            require(known, &|| {
+                format!("the rule for {:?} names a unit or memory that does not exist", c.ops)
+            });
             for word in c.ops.iter().filter(|word| !is_operation(word)) {
-                require(false, format!("no operation is called `{word}`"));
+                require(false, &|| format!("no operation is called `{word}`"));
             }
         }
         for (role, home) in &self.homes {
-            require(memory(*home), format!("the home of {role:?} does not exist"));
+            require(memory(*home), &|| format!("the home of {role:?} does not exist"));
         }
         found
     }

@@ -379,11 +379,17 @@ impl Instruction {
 
     /// What it touches: the operands of its operation, then its scratch buffers.
     pub fn touches(&self) -> Vec<Touch> {
+        let mut found = Vec::with_capacity(4);
+        self.each_touch(&mut |touch| found.push(touch));
+        found
+    }
+
+    /// Calls `f` on each of these.
+    pub(crate) fn each_touch(&self, f: &mut dyn FnMut(Touch)) {
         let scratch =
             |id: &BufferId| Touch { what: Touched::Buffer(*id), reads: false, writes: true, needs: false };
-        let mut found = self.op.touches();
-        found.extend(self.scratch.iter().map(scratch));
-        found
+        self.op.each_touch(f);
+        self.scratch.iter().map(scratch).for_each(f);
     }
 }
 
@@ -405,31 +411,30 @@ impl Op {
         }
     }
 
-    /// What it touches, in the order of its operands. What is only partly written counts as read, too.
-    pub fn touches(&self) -> Vec<Touch> {
+    /// Calls `f` on what it touches, in the order of its operands. What is only partly written counts as read, too.
+    fn each_touch(&self, f: &mut dyn FnMut(Touch)) {
         let touch = |what, reads, writes| Touch { what, reads, writes, needs: reads };
         let buffer = |tile: &Tile, reads, writes| touch(Touched::Buffer(tile.buffer), reads, writes);
         match self {
-            Op::Tile(op) => {
-                let mut found = Vec::new();
-                op.each(&mut |part| match part {
-                    wsp_ir::Part::Tile(tile, used) => {
-                        let reads = used.reads() || used == wsp_ir::TileUse::Listed;
-                        found.push(Touch { needs: used.reads(), ..buffer(tile, reads, used.writes()) });
-                    }
-                    wsp_ir::Part::Tensor(tensor, access) => {
-                        let reads = op.accesses().any(|(_, kind)| kind == wsp_core::AccessKind::Read);
-                        let writes = access != wsp_core::AccessKind::Read;
-                        found.push(touch(Touched::Tensor(*tensor), reads, writes));
-                    }
-                    wsp_ir::Part::Number(..) | wsp_ir::Part::Place(_) => {}
-                });
-                found
+            Op::Tile(op) => op.each(&mut |part| match part {
+                wsp_ir::Part::Tile(tile, used) => {
+                    let reads = used.reads() || used == wsp_ir::TileUse::Listed;
+                    f(Touch { needs: used.reads(), ..buffer(tile, reads, used.writes()) });
+                }
+                wsp_ir::Part::Tensor(tensor, access) => {
+                    let reads = op.accesses().any(|(_, kind)| kind == wsp_core::AccessKind::Read);
+                    let writes = access != wsp_core::AccessKind::Read;
+                    f(touch(Touched::Tensor(*tensor), reads, writes));
+                }
+                wsp_ir::Part::Number(..) | wsp_ir::Part::Place(_) => {}
+            }),
+            Op::Move { dst, src } => {
+                f(buffer(dst, false, true));
+                f(buffer(src, true, false));
             }
-            Op::Move { dst, src } => vec![buffer(dst, false, true), buffer(src, true, false)],
-            Op::Reduce { src, .. } => vec![buffer(src, true, false)],
-            Op::LoadScalar { tensor, .. } => vec![touch(Touched::Tensor(*tensor), true, false)],
-            Op::StoreScalar { tensor, .. } => vec![touch(Touched::Tensor(*tensor), false, true)],
+            Op::Reduce { src, .. } => f(buffer(src, true, false)),
+            Op::LoadScalar { tensor, .. } => f(touch(Touched::Tensor(*tensor), true, false)),
+            Op::StoreScalar { tensor, .. } => f(touch(Touched::Tensor(*tensor), false, true)),
         }
     }
 }

@@ -4,6 +4,7 @@ use super::paged::{self, Pages};
 use super::{Told, codes};
 use crate::places::literal_place;
 use std::cell::RefCell;
+use std::fmt::Write as _;
 use wsp_core::{AxisId, CacheId, DType, LocalId, ParamId, TensorId};
 use wsp_diag::{Diagnostic, SourceMap, Span};
 use wsp_ir::{
@@ -143,7 +144,9 @@ impl<'a> Scalars<'a> {
     /// The name of a variable.
     pub(super) fn local(&self, id: LocalId) -> String {
         let name = self.locals.get(id.index()).map_or("", |local| local.name.as_str());
-        format!("{}_{}", identifier(name), id.0)
+        let mut name = identifier(name);
+        let _ = write!(name, "_{}", id.0);
+        name
     }
 
     /// The name of a number that the kernel takes, which it then does.
@@ -206,7 +209,7 @@ impl<'a> Scalars<'a> {
 
     /// The name of a tensor.
     pub(super) fn tensor_name(&self, id: TensorId) -> String {
-        format!("{}_gm", identifier(self.module.tensors.get(id.index()).map_or("", |tensor| &tensor.name)))
+        identifier(self.module.tensors.get(id.index()).map_or("", |tensor| &tensor.name)) + "_gm"
     }
 
     /// The element type that a tensor has at launch, where it is known.
@@ -432,13 +435,13 @@ pub(crate) fn constant(value: Const, ty: ScalarTy) -> String {
 
 /// A name with nothing in it but letters, digits and single underscores, the first of which is a letter.
 pub(crate) fn identifier(name: &str) -> String {
-    let mut text = String::new();
+    let mut text = String::with_capacity(name.len() + 8);
     for c in name.chars() {
         let c = if c.is_ascii_alphanumeric() { c } else { '_' };
         if c != '_' || !text.ends_with('_') {
             text.push(c);
         }
     }
-    let text = text.trim_end_matches('_').to_owned();
+    text.truncate(text.trim_end_matches('_').len());
     if text.starts_with(|c: char| c.is_ascii_alphabetic()) { text } else { format!("v{text}") }
 }

@@ -113,16 +113,18 @@ fn signature(
         (tensors, numbers)
     };
     let mut found = Vec::new();
-    for (have, (most, what)) in
-        [tensors.len(), numbers.len()].into_iter().zip(most.into_iter().zip(["tensors", "numbers"]))
-    {
+    let kinds = [
+        (tensors.len(), "tensors", "split the kernel, or make one tensor of several with one more dimension"),
+        (
+            numbers.len(),
+            "numbers",
+            "set parameters, or use fewer fields of the descriptor, or fewer caches: each takes 3 numbers",
+        ),
+    ];
+    for ((have, what, help), most) in kinds.into_iter().zip(most) {
         if have > most {
             let message = format!("`{name}` takes {have} {what}; a task has room for {most}");
-            found.push(
-                Diagnostic::error(codes::TOO_MANY, message)
-                    .at(span, "")
-                    .help("set parameters, or use fewer fields of the descriptor, or fewer caches: each takes 3 numbers"),
-            );
+            found.push(Diagnostic::error(codes::TOO_MANY, message).at(span, "").help(help));
         }
     }
     let mut parameters = Vec::new();

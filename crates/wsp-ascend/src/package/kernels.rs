@@ -15,12 +15,14 @@ pub(super) struct Task<'a> {
     pub(super) source: &'a KernelSource,
     /// Whether the host runs it, and no core.
     pub(super) on_host: bool,
+    /// What it is of the program, for people.
+    of: String,
 }
 
 /// Every task of the kernels, by number.
 ///
 /// # Errors
-/// Two whose names differ in case alone: their files would have one name on some systems.
+/// Two whose names differ in case alone, whose files would have one name on some systems, or a kernel that is called as a part of another.
 pub(super) fn tasks<'a>(made: &'a [Made], on_host: &[FuncId]) -> Result<Vec<Task<'a>>, Vec<Diagnostic>> {
     let mut all: Vec<Task<'_>> = Vec::new();
     let mut found = Vec::new();
@@ -34,13 +36,17 @@ pub(super) fn tasks<'a>(made: &'a [Made], on_host: &[FuncId]) -> Result<Vec<Task
                 // That of `k1_0` and of `k10`. No other ends in a digit.
                 params += &all.len().to_string();
             }
+            let whole = &made.source.program.name;
+            let of = match made.source.tasks.is_empty() {
+                true => format!("kernel `{whole}`"),
+                false => format!("part `{}` of kernel `{whole}`", source.name),
+            };
             if let Some(other) = all.iter().find(|other| other.id == id) {
-                let names = [&other.source.name, &source.name].map(|name| format!("`{name}`"));
-                let message = format!("kernels {} have one name in C++: `{id}`", names.join(" and "));
-                let help = "give them names that differ in more than case; parts of `k` are `k_0`, `k_1`, …";
+                let message = format!("{} and {of} have one name in C++: `{id}`", other.of);
+                let help = "give the kernels names that differ in more than case and underscores";
                 found.push(Diagnostic::error(codes::SAME_NAME, message).help(help));
             }
-            all.push(Task { id, params, source, on_host });
+            all.push(Task { id, params, source, on_host, of });
         }
     }
     if found.is_empty() { Ok(all) } else { Err(found) }

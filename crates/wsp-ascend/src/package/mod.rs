@@ -23,7 +23,7 @@ mod unit;
 mod walk;
 mod workload;
 
-use crate::kernels::{Chip, codes, emit_kernel_of, files};
+use crate::kernels::{Chip, codes, emit_kernel_of, files, identifier};
 use crate::orchestration::{self, Generated, Made};
 use crate::places;
 use crate::{expander, host, runtime_headers};
@@ -37,7 +37,7 @@ use wsp_backend::{ArrayForm, EmitOptions, Emitted, Expansion, KvLayout, MANIFEST
 use wsp_core::{DType, FuncId, ParamId, TensorId};
 use wsp_diag::{Diagnostic, Diagnostics};
 use wsp_ir::{Const, Consumer, Dim, Elem, ExprKind, Module, ParamSource, Storage, into_verified};
-use wsp_ordered::Arrange;
+use wsp_ordered::{Arrange, OrderedSet};
 use wsp_plan::{Array, Arrays, LoweredPlan, Target};
 use wsp_tile::Known;
 
@@ -186,7 +186,9 @@ fn kernels_of(
     known: Known<'_>,
     chip: Chip,
 ) -> Result<(Vec<Made>, Vec<Diagnostic>), Diagnostics> {
-    let module = into_verified(plan.module.clone())?;
+    let mut module = plan.module.clone();
+    names_apart(&mut module, reached);
+    let module = into_verified(module)?;
     let (mut made, mut notes, mut found) = (Vec::new(), Vec::new(), Vec::new());
     let emitted = each(reached, |kernel| {
         let function = &module.functions[kernel.index()];
@@ -209,6 +211,22 @@ fn kernels_of(
         }
     }
     if found.is_empty() { Ok((made, notes)) } else { Err(Diagnostics(found)) }
+}
+
+/// Gives kernels whose names are one identifier of C++, as `k` and `k_`, others: numbers behind it that no kernel has.
+fn names_apart(module: &mut Module, kernels: &[FuncId]) {
+    let mut taken: OrderedSet<String> = OrderedSet::new();
+    let all: OrderedSet<String> =
+        kernels.iter().map(|kernel| identifier(&module.functions[kernel.index()].name)).collect();
+    for kernel in kernels {
+        let name = &mut module.functions[kernel.index()].name;
+        let own = identifier(name);
+        if !taken.insert(own.clone()) {
+            let mut others = (2..).map(|number| format!("{own}_{number}"));
+            *name = others.find(|other| !all.contains(other) && !taken.contains(other)).unwrap_or(own);
+            taken.insert(name.clone());
+        }
+    }
 }
 
 /// Bytes of the stacks of threads that write kernels, as of those that compile for Python.

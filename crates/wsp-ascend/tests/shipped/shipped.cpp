@@ -3,6 +3,7 @@
 #include "pto/rt/backend/npu/graph_executor.hpp"
 #include "pto/rt/backend/npu/kernel_launch.hpp"
 #include "pto/rt/backend/npu/stream_manager.hpp"
+#include "pto/wsp/backend/npu/launch.hpp"
 #include "pto/runtime/descriptor.hpp"
 #include "pto/runtime/schedule.hpp"
 
@@ -285,6 +286,30 @@ void descriptors() {
     must(pto::runtime::get_descriptor<PTO_WorkDescriptor<1, 1>>(words).workspace_offset == 5);
 }
 
+struct Tasks {
+    static std::uint32_t kernel_of(std::uint32_t descriptor, const std::uint32_t*) { return descriptor; }
+    static bool submit(int, const TaskSink&, std::uint64_t, std::uint32_t, const std::uint32_t*, Place) { return true; }
+};
+
+// Steps to a descriptor are bounded, and counted anew behind it and in the generator of another stage.
+void generators_end() {
+    const std::vector<Axis> axes;
+    Planner s(axes, 1);
+    TaskSink sink{};
+    sink.num_aicpus = 2;
+    sink.my_aicpu_id = 1;
+    Submit<int, Tasks> out(sink);
+    for (const bool next_stage : {false, true}) {
+        s.idle = generator::max_steps_to_descriptor - 2;
+        must(s.step());
+        if (next_stage) s.enter(1, {});
+        else out.emit(0, s, 0, nullptr, 0);
+        must(s.step());
+    }
+    s.idle = generator::max_steps_to_descriptor - 1;
+    must(!s.step() && s.trap == Trap::steps);
+}
+
 }  // namespace
 
 int main() {
@@ -299,4 +324,5 @@ int main() {
     streams_of_tasks();
     launches_of_kernels();
     descriptors();
+    generators_end();
 }

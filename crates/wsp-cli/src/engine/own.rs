@@ -91,11 +91,11 @@ pub(super) fn run_of_workload(
     }
 }
 
-/// Counts of a run of a task graph and when its blocks ran; of another backend so many kernels.
-pub(crate) fn run_of_unit(own: Box<dyn Any + Send>, kernels: u64) -> (Stats, Trace) {
+/// Counts of a run of a task graph and when its blocks ran; a package is one launch of so many blocks, and does not say of how many kernels.
+pub(crate) fn run_of_unit(own: Box<dyn Any + Send>, blocks: u64) -> (Stats, Trace) {
     match own.downcast::<Report>() {
         Ok(report) => (report.stats, report.trace.unwrap_or_default()),
-        Err(_) => (Stats { kernels, ..Stats::default() }, Trace::default()),
+        Err(_) => (Stats { launches: 1, blocks, ..Stats::default() }, Trace::default()),
     }
 }
 

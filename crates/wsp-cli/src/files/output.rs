@@ -4,6 +4,9 @@ use super::archive::write_to;
 use super::fault::unwritable;
 use super::place;
 use crate::interrupt::{self, Leftover};
+use nix::errno::Errno;
+use nix::sys::signal::kill;
+use nix::unistd::Pid;
 use pto_wsp::codes;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{BufWriter, ErrorKind, IsTerminal as _, Write};
@@ -301,6 +304,13 @@ pub(crate) fn beside(file: &Path) -> PathBuf {
 pub(crate) fn is_partial(name: &Path) -> bool {
     let name = name.as_os_str().as_encoded_bytes();
     name.starts_with(PARTIAL.as_bytes()) && name.ends_with(PARTIAL_END.as_bytes())
+}
+
+/// Whether it is one of a process that is gone.
+pub(crate) fn is_abandoned(name: &Path) -> bool {
+    let text = name.to_str().and_then(|name| name.strip_prefix(PARTIAL)?.strip_suffix(PARTIAL_END));
+    let process = text.and_then(|text| text.split_once('-')?.0.parse().ok()).filter(|process| *process > 0);
+    process.is_some_and(|process| kill(Pid::from_raw(process), None) == Err(Errno::ESRCH))
 }
 
 /// Whether a path leads to where standard output goes; anything may go to a device that keeps nothing.

@@ -598,6 +598,36 @@ fn parts_of_kernels_have_names_of_their_own() {
     let files = ["-I.", "-Iinclude", "-Ihost", "-Ihost/include", "-DPTO_PLATFORM=a2", "-DWSP_ONE_FILE"];
     let options = [&["-fsyntax-only"], &files[..], &["aicore_dispatch.cpp", "orchestration.cpp"]].concat();
     beside::compile(&folder.path("p"), &options);
+    let folder = Folder::with(&[("parts.pto", &text.replace("k10", "k1__0"))]);
+    let (code, _, err) = run(&["emit", &folder.at("parts.pto"), "--target", "a2", "-o", &folder.at("p")]);
+    assert!(
+        code == 1 && err.contains("part `k1_0` of kernel `k1` and kernel `k1__0` have one name"),
+        "{err}"
+    );
+}
+
+#[test]
+fn tensors_beyond_the_room_of_a_task_have_a_help_of_their_own() {
+    let shapes: String = (0..33).map(|at| format!("PTO_SHAPE(x{at}, 8, 16)\n")).collect();
+    let loads: String = (1..32).map(|at| format!("TLOAD(t, x{at}, {{d.i}}); TADD(s, s, t);\n")).collect();
+    let params: Vec<String> = (0..33).map(|at| format!("Tensor<float> x{at}")).collect();
+    let given: Vec<String> = (0..33).map(|at| format!(".x{at} = x{at}")).collect();
+    let text = format!(
+        "{shapes}struct R {{ uint32_t i; }};
+         PTO_KERNEL_IMPL(k) {{ auto d = PTO_GET_DESCRIPTOR<R>(); VecTile<float, 1, 16> t; VecTile<float, 1, 16> s; TLOAD(s, x0, {{d.i}}); {loads} TSTORE(x32, s, {{d.i}}); }}
+         PTO_SPACE(P) {{ PTO_AXIS(r, 0, 8) }}
+         PTO_DESCRIPTOR_GEN(P) {{ PTO_SCHEDULED_FOR(r) {{ PTO_EMIT_DESCRIPTOR(R{{ .i = r }}); }} }}
+         void go({}) {{ PTO_LAUNCH(P, {{ {} }}); }}",
+        params.join(", "),
+        given.join(", "),
+    );
+    let folder = Folder::with(&[("many.pto", &text)]);
+    let (code, _, err) = run(&["emit", &folder.at("many.pto"), "--target", "a2", "-o", &folder.at("p")]);
+    let help = "split the kernel, or make one tensor of several with one more dimension";
+    assert!(
+        code == 1 && err.contains("takes 33 tensors; a task has room for 32") && err.contains(help),
+        "{err}"
+    );
 }
 
 #[test]

@@ -15,6 +15,23 @@ use wsp_ir::{BindingSource, Module};
 /// # Errors
 /// When tensors of one argument differ in rank.
 pub(super) fn unify(module: &mut Module) -> Result<Vec<TensorId>, Vec<Diagnostic>> {
+    let first = first(module)?;
+    rename(module, &first);
+    Ok(first)
+}
+
+/// Makes functions name those that stand for others.
+pub(super) fn rename(module: &mut Module, first: &[TensorId]) {
+    for function in &mut module.functions {
+        walk::tensors_mut(&mut function.body, &mut |tensor| *tensor = first[tensor.index()]);
+    }
+}
+
+/// Per tensor, the first one of its argument.
+///
+/// # Errors
+/// When tensors of one argument differ in rank.
+pub(super) fn first(module: &Module) -> Result<Vec<TensorId>, Vec<Diagnostic>> {
     let mut first: Vec<TensorId> = (0..module.tensors.len()).map(|i| TensorId(i as u32)).collect();
     let mut wrong = Vec::new();
     let bindings = module.entry.as_ref().map_or(&[][..], |entry| &entry.launch.bindings);
@@ -31,13 +48,7 @@ pub(super) fn unify(module: &mut Module) -> Result<Vec<TensorId>, Vec<Diagnostic
             }
         }
     }
-    if !wrong.is_empty() {
-        return Err(wrong);
-    }
-    for function in &mut module.functions {
-        walk::tensors_mut(&mut function.body, &mut |tensor| *tensor = first[tensor.index()]);
-    }
-    Ok(first)
+    if wrong.is_empty() { Ok(first) } else { Err(wrong) }
 }
 
 /// Gives every tensor the use of all that share its memory.

@@ -113,11 +113,12 @@ pub fn lower_library(
 /// # Errors
 /// When tensors of one argument differ in rank.
 pub fn with_one_name(module: &Verified) -> Result<Option<Verified>, Vec<Diagnostic>> {
-    let mut own = Module::clone(module);
-    let memory = aliases::unify(&mut own)?;
-    if memory.iter().enumerate().all(|(at, first)| first.index() == at) {
+    let first = aliases::first(module)?;
+    if first.iter().enumerate().all(|(at, first)| first.index() == at) {
         return Ok(None);
     }
+    let mut own = Module::clone(module);
+    aliases::rename(&mut own, &first);
     wsp_ir::into_verified(own).map(Some)
 }
 

@@ -24,6 +24,12 @@ pub(crate) struct Gap {
 }
 
 impl Added {
+    /// Takes all out, and keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        let gaps = self.gaps.iter_mut().flatten();
+        gaps.chain(self.around.iter_mut().flatten()).for_each(Vec::clear);
+    }
+
     /// Puts one before a node of a block.
     pub(crate) fn insert(&mut self, block: BlockId, node: usize, sync: Sync) {
         put(entry(entry(&mut self.gaps, block), node), sync);

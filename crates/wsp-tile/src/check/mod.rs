@@ -73,13 +73,13 @@ fn addresses(program: &TileProgram, memories: &Memories) -> Vec<Diagnostic> {
     }
     let mut unplaced = wsp_ordered::OrderedSet::new();
     program.instructions(&mut |instruction| {
-        for touch in instruction.touches() {
+        instruction.each_touch(&mut |touch| {
             if let crate::Touched::Buffer(id) = touch.what
                 && program.buffer(id).at.is_empty()
             {
                 unplaced.insert(id);
             }
-        }
+        });
     });
     found.extend(unplaced.into_iter().map(|id| {
         let buffer = program.buffer(id);

@@ -298,7 +298,9 @@ fn touched(program: &TileProgram, instruction: &Instruction, parity: &[(LoopId, 
         };
         Some(Access { space, writes: touch.writes })
     };
-    instruction.touches().into_iter().filter_map(of).collect()
+    let mut found = Vec::with_capacity(4);
+    instruction.each_touch(&mut |touch| found.extend(of(touch)));
+    found
 }
 
 fn meet(a: &Access, b: &Access) -> bool {

@@ -93,7 +93,8 @@ pub(super) fn added(edges: &[Edge], numbers: Numbers<'_>) -> Added {
     added
 }
 
-fn add(added: &mut Added, edge: &Edge, (even, odd): (u32, u32)) {
+/// Adds those of an edge.
+pub(super) fn add(added: &mut Added, edge: &Edge, (even, odd): (u32, u32)) {
     if !edge.needs_events() {
         let barrier = if edge.barrier { Sync::BarrierAll(edge.core) } else { Sync::Barrier(edge.to) };
         return added.insert(edge.block, edge.before, barrier);

@@ -18,6 +18,7 @@ mod alone;
 mod edges;
 mod numbers;
 
+use crate::check::added::Added;
 use crate::check::flow::{Fault, Found, analyse, first_fault};
 use crate::check::known::Known;
 use crate::check::sites::Sites;
@@ -109,9 +110,17 @@ impl Orderer<'_> {
     }
 
     /// What is left without order by the edges of these numbers, or an event that they use wrongly; else what the analysis came to.
-    fn fault(&self, kept: &[usize], sites: &Sites, before: &Known) -> Result<Known, Fault> {
-        let added = added(&self.some(kept), &|at| own(kept[at]));
-        first_fault(self.program, &added, sites, self.memories, before)
+    /// `added` lends its memory.
+    fn fault(
+        &self,
+        kept: &[usize],
+        sites: &Sites,
+        before: &Known,
+        added: &mut Added,
+    ) -> Result<Known, Fault> {
+        added.clear();
+        kept.iter().for_each(|at| edges::add(added, &self.edges[*at], own(*at)));
+        first_fault(self.program, added, sites, self.memories, before)
     }
 
     fn some(&self, kept: &[usize]) -> Vec<Edge> {
@@ -300,7 +309,8 @@ impl Orderer<'_> {
         // Events keep their numbers when others are gone.
         let sites = self.sites.with_events_of(&added(&self.edges, &own), self.memories);
         let mut kept: Vec<usize> = (0..self.edges.len()).collect();
-        let mut known = self.fault(&kept, &sites, &Known::default()).unwrap_or_default();
+        let mut added = Added::default();
+        let mut known = self.fault(&kept, &sites, &Known::default(), &mut added).unwrap_or_default();
         // What tells only of the wait of another edge is not needed when that one is gone. What orders two instructions without the help of
         // others stays needed.
         let mut needed = OrderedSet::new();
@@ -308,7 +318,8 @@ impl Orderer<'_> {
             let before = kept.len();
             for edge in kept.clone() {
                 if kept.contains(&edge)
-                    && let Some(fewer) = self.without(edge, (&kept, &sites), &mut known, &mut needed)
+                    && let Some(fewer) =
+                        self.without(edge, (&kept, &sites), (&mut known, &mut added), &mut needed)
                 {
                     kept = fewer;
                 }
@@ -326,7 +337,7 @@ impl Orderer<'_> {
         &self,
         edge: usize,
         (kept, sites): (&[usize], &Sites),
-        known: &mut Known,
+        (known, added): (&mut Known, &mut Added),
         needed: &mut OrderedSet<usize>,
     ) -> Option<Vec<usize>> {
         let of = (self.sites, &self.paths[..], self.memories);
@@ -340,7 +351,7 @@ impl Orderer<'_> {
                 return None;
             }
             fewer.retain(|other| *other != gone);
-            match self.fault(&fewer, sites, known) {
+            match self.fault(&fewer, sites, known, added) {
                 Ok(less) => {
                     *known = less;
                     return Some(fewer);

@@ -104,11 +104,11 @@ impl<'p> Walk<'p> {
             self.step += 1;
             match node {
                 Node::Run(instruction) => {
-                    for touch in instruction.touches() {
+                    instruction.each_touch(&mut |touch| {
                         if let Touched::Buffer(buffer) = touch.what {
                             self.touch(buffer, instruction.units());
                         }
-                    }
+                    });
                 }
                 Node::Loop(inner) => {
                     let from = self.step;
@@ -151,12 +151,16 @@ pub(crate) fn exposed(
     for node in nodes {
         match node {
             Node::Run(instruction) => {
-                let touches = instruction.touches();
-                let mut own = touches.iter().filter(|touch| touch.what == Touched::Buffer(buffer));
-                if !*written && own.clone().any(reads) {
+                let (mut read, mut wrote) = (false, false);
+                instruction.each_touch(&mut |touch| {
+                    let own = touch.what == Touched::Buffer(buffer);
+                    read |= own && reads(&touch);
+                    wrote |= own && touch.writes;
+                });
+                if read && !*written {
                     return true;
                 }
-                *written |= own.any(|touch| touch.writes);
+                *written |= wrote;
             }
             Node::If { cond, then, otherwise } => {
                 let (mut yes, mut no) = (*written, *written);

@@ -1,12 +1,13 @@
 //! What stands in the folder of a package before: another one, which is replaced, or what was not written so and stays.
 
-use crate::files::{is_partial, place};
+use crate::files::{is_abandoned, is_partial, place};
 use pto_wsp::codes;
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use wsp_backend::{ContentKey, MANIFEST, Package, intact};
 use wsp_diag::Diagnostic;
+use wsp_ordered::OrderedSet;
 
 /// What the line for a compiler in the package's `CMakeLists.txt` calls the program.
 const PROGRAM: &str = "run";
@@ -152,6 +153,17 @@ fn through_link(folder: &Path, link: &Path) -> Diagnostic {
         Err(_) => fault,
     };
     fault.help("remove the link, or give another folder")
+}
+
+/// Files that processes which are gone did not complete, in the folders of a package.
+pub(super) fn abandoned(folder: &Path, package: &Package) -> Vec<PathBuf> {
+    let within: OrderedSet<&Path> = package.files.iter().filter_map(|(path, _)| path.parent()).collect();
+    let whole = |within: &&Path| {
+        let within = folder.join(within);
+        let left = entries(&within).into_iter().filter(|name| is_abandoned(name));
+        left.map(|name| within.join(name)).filter(|path| path.is_file()).collect::<Vec<_>>()
+    };
+    within.iter().flat_map(whole).collect()
 }
 
 /// Removes files; what cannot be removed stays.

@@ -20,15 +20,19 @@ use wsp_ordered::{OrderedMap, OrderedSet};
 /// The folder is no place for them, or one cannot be written. Then no new folder is there; files of before are.
 pub(super) fn write(folder: &Path, package: &Package) -> Result<(), Diagnostic> {
     let mut made = Vec::new();
-    let written = write_making(folder, package, &mut made);
-    if written.is_err() {
-        remove(&made);
-    }
+    // Without a `/` behind it, for messages.
+    let bare: PathBuf = folder.components().collect();
+    let written = write_making(&bare, package, &mut made);
+    // Those that hold something stay: all that are needed. Of `q/../r` the first is not.
+    made.iter().rev().for_each(|(folder, _)| drop(fs::remove_dir(folder)));
     written
 }
 
+/// Folders that were made, each behind those around it. One that holds something stays when they are removed.
+type Made = Vec<(PathBuf, Leftover)>;
+
 /// The same; `made` are the folders that were not there before.
-fn write_making(folder: &Path, package: &Package, made: &mut Vec<PathBuf>) -> Result<(), Diagnostic> {
+fn write_making(folder: &Path, package: &Package, made: &mut Made) -> Result<(), Diagnostic> {
     let is_new = is_absent(folder)?;
     if let Some(around) = folder.parent().filter(|around| is_new && *around != Path::new("")) {
         make(around, made)?;
@@ -44,6 +48,7 @@ fn write_making(folder: &Path, package: &Package, made: &mut Vec<PathBuf>) -> Re
     let gone = earlier::replaced(folder, package)?;
     replace(folder, package, made)?;
     earlier::remove(&gone);
+    earlier::remove(&earlier::abandoned(folder, package));
     Ok(())
 }
 
@@ -52,9 +57,7 @@ fn write_making(folder: &Path, package: &Package, made: &mut Vec<PathBuf>) -> Re
 /// # Errors
 /// A link has it, or one of a folder around it, that leads nowhere.
 fn is_absent(folder: &Path) -> Result<bool, Diagnostic> {
-    // With a `/` behind it the name is that of what the link leads to.
-    let bare: PathBuf = folder.components().collect();
-    for link in bare.ancestors().filter(|way| way.is_symlink()) {
+    for link in folder.ancestors().filter(|way| way.is_symlink()) {
         if let Err(fault) = fs::metadata(link) {
             return Err(leads_nowhere(link, &fault));
         }
@@ -123,7 +126,8 @@ fn is_taken(fault: &io::Error) -> bool {
 fn fill<'a>(folder: &Path, package: &'a Package) -> Result<(), (&'a Path, io::Error)> {
     let mut places = OrderedSet::new();
     for (path, bytes) in &package.files {
-        let mut write = || {
+        // Each is written whole before a signal ends the program: none comes into a folder that is being removed.
+        let write = || {
             if let Some(within) = path.parent()
                 && places.insert(within)
             {
@@ -131,13 +135,13 @@ fn fill<'a>(folder: &Path, package: &'a Package) -> Result<(), (&'a Path, io::Er
             }
             File::create_new(folder.join(path))?.write_all(bytes)
         };
-        write().map_err(|fault| (path.as_path(), fault))?;
+        interrupt::whole(write).map_err(|fault| (path.as_path(), fault))?;
     }
     Ok(())
 }
 
 /// Writes files into a folder that is there; `made` are folders in it that were not.
-fn replace(folder: &Path, package: &Package, made: &mut Vec<PathBuf>) -> Result<(), Diagnostic> {
+fn replace(folder: &Path, package: &Package, made: &mut Made) -> Result<(), Diagnostic> {
     let (mut filled, mut places) = (Vec::new(), OrderedMap::new());
     for (path, bytes) in &package.files {
         let path = folder.join(path);
@@ -152,21 +156,22 @@ fn replace(folder: &Path, package: &Package, made: &mut Vec<PathBuf>) -> Result<
 }
 
 /// Makes a folder and those around it, and adds those that were not there to `made`.
-fn make(folder: &Path, made: &mut Vec<PathBuf>) -> Result<(), Diagnostic> {
-    let mut absent: Vec<PathBuf> =
-        folder.ancestors().take_while(|way| !way.exists()).map(Path::to_owned).collect();
+fn make(folder: &Path, made: &mut Made) -> Result<(), Diagnostic> {
+    let mut absent: Vec<&Path> = folder.ancestors().take_while(|way| !way.exists()).collect();
     absent.reverse();
-    made.extend(absent);
-    fs::create_dir_all(folder).map_err(|fault| {
-        let there = folder.ancestors().find(|way| way.is_dir()).filter(|way| *way != Path::new(""));
-        let there = there.unwrap_or(Path::new(".")).display();
-        Diagnostic::error(codes::CANNOT_WRITE, format!("folder `{}` cannot be made", folder.display()))
-            .note(fault.to_string())
-            .help(format!("check that `{there}` is writable and has room, or give another folder"))
-    })
+    for way in absent {
+        match Leftover::new_way(way) {
+            Ok(leftover) => made.extend(leftover.map(|leftover| (way.to_owned(), leftover))),
+            Err(fault) => return Err(not_made(folder, &fault)),
+        }
+    }
+    Ok(())
 }
 
-/// Removes folders that were made; one that holds something stays.
-fn remove(made: &[PathBuf]) {
-    made.iter().rev().for_each(|folder| drop(fs::remove_dir(folder)));
+fn not_made(folder: &Path, fault: &io::Error) -> Diagnostic {
+    let there = folder.ancestors().find(|way| way.is_dir()).filter(|way| *way != Path::new(""));
+    let there = there.unwrap_or(Path::new(".")).display();
+    Diagnostic::error(codes::CANNOT_WRITE, format!("folder `{}` cannot be made", folder.display()))
+        .note(fault.to_string())
+        .help(format!("check that `{there}` is writable and has room, or give another folder"))
 }

@@ -78,7 +78,7 @@ pub(in crate::commands) fn run(
         .map(|(name, _)| name.clone())
         .collect();
     let begin = if ran.unit.resumed.is_some() { Begin::Resume } else { Begin::Start };
-    let is_empty = begin == Begin::Start && counts.kernels == 0 && counts.items == 0;
+    let is_empty = begin == Begin::Start && counts.blocks == 0 && counts.items == 0;
     session.conclude(
         args,
         outputs,

@@ -60,6 +60,10 @@ fn a_task_graph_of_kernels_runs_as_a_package() {
         hosted(&folder, &["run", &folder.at("pair.tg"), "--target", "ascend_host", "--check"]);
     assert_eq!(code, 0, "{out}{err}");
     assert!(out.contains("`C` ok: max error 0.00e0"), "{out}");
+    let said =
+        |name: &str| out.lines().find_map(|line| Some(line.trim().strip_prefix(name)?.trim().to_owned()));
+    let counts = ["launches", "kernels"].map(|name| said(name).unwrap_or_default());
+    assert_eq!(counts, ["1", "7 blocks"], "{out}");
     let [package] = &built(&folder)[..] else { panic!("{:?}", built(&folder)) };
     let (inputs, outputs) = (folder.path("inputs"), folder.path("outputs"));
     let a = numbers(1, 64 * 32);

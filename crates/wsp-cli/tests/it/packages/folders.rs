@@ -243,11 +243,44 @@ fn what_a_killed_process_left_is_no_hindrance() {
     let folder = Folder::with(&[("two.pto", TWO_KERNELS)]);
     let args = ["emit", &folder.at("two.pto"), "--target", "a2", "-o", &folder.at("p")];
     assert_eq!(run(&args).0, 0);
-    for left in ["p/.wsp-7-1.partial", "p/kernels/.wsp-7-2.partial"] {
-        std::fs::write(folder.path(left), "half").unwrap();
-    }
+    let mut gone = std::process::Command::new("true").spawn().unwrap();
+    gone.wait().unwrap();
+    let left =
+        |process: u32| ["p", "p/kernels"].map(|of| folder.path(&format!("{of}/.wsp-{process}-1.partial")));
+    let all = [left(gone.id()), left(std::process::id())];
+    all.iter().flatten().for_each(|left| std::fs::write(left, "half").unwrap());
     let (code, _, err) = run(&args);
     assert_eq!((code, err.as_str()), (0, ""));
+    // Those of a process that runs may still be needed.
+    assert_eq!(all.map(|of| of.map(|left| left.exists())), [[false; 2], [true; 2]]);
+}
+
+#[test]
+fn folders_that_are_not_needed_do_not_stay() {
+    let folder = Folder::with(&[("two.pto", TWO_KERNELS)]);
+    let emit = |to: &str| run(&["emit", &folder.at("two.pto"), "--target", "a2", "-o", &folder.at(to)]);
+    let (code, _, err) = emit("q/../r");
+    assert_eq!(code, 0, "{err}");
+    assert!(folder.path("r/main.cpp").is_file() && !folder.path("q").exists());
+}
+
+/// Names of C++ have no underscore at their end.
+#[test]
+fn kernels_whose_names_are_one_in_cpp_get_two() {
+    let named = |name: &str| {
+        let source = TWO_KERNELS.replace("attn_kernel", "k").replace("mlp_kernel", name);
+        let folder = Folder::with(&[("k.pto", &source)]);
+        let (code, _, err) = run(&["emit", &folder.at("k.pto"), "--target", "a2", "-o", &folder.at("p")]);
+        (code, err, folder)
+    };
+    let (code, err, folder) = named("k_");
+    assert_eq!(code, 0, "{err}");
+    assert!(["p/kernels/k.cpp", "p/kernels/k_2.cpp"].iter().all(|file| folder.path(file).is_file()));
+    let check = "#include \"kernel_ids.h\"\nstatic_assert(K_TASK != K_2_TASK);\n";
+    std::fs::write(folder.path("p/check.cpp"), check).unwrap();
+    super::beside::compile(&folder.path("p"), &["-fsyntax-only", "-I.", "-Iinclude", "-Ihost", "check.cpp"]);
+    let (code, err, _) = named("K");
+    assert!(code == 1 && err.contains("kernel `k` and kernel `K` have one name in C++: `K_TASK`"), "{err}");
 }
 
 /// The list of tasks is a macro whose parameter would stand for a kernel of its name.

@@ -61,7 +61,7 @@ inline const char* text(Trap trap) {
         case Trap::lossy_conversion: return "lossy conversion: a value does not fit the type that it becomes";
         case Trap::array_index: return "an index outside of its array";
         case Trap::loop_step: return "a step of a loop below 1";
-        case Trap::steps: return "the generator takes too many steps: does a loop not end?";
+        case Trap::steps: return "the generator takes 2^28 steps without a descriptor, or more than 2 * 10^10 in all: does a loop not end?";
         case Trap::rounds: return "the condition of a loop still holds after its last round: write a larger `max`";
         case Trap::pointers: return "the row pointers of an axis decrease, or lead past its table of columns";
         case Trap::tier: return "a descriptor picks a tier that there is not";
@@ -134,8 +134,9 @@ struct WordPlaces {
     }
 };
 
-// Most descriptors and steps of a launch.
+// Most descriptors of a launch, and most steps from one to the next.
 constexpr std::uint64_t max_descriptors = std::uint64_t{1} << 26;
+constexpr std::uint64_t max_steps_to_descriptor = std::uint64_t{1} << 28;
 
 // Types of elements of integer arrays.
 enum class IntType : std::uint8_t { i32, u32, i64, u64 };
@@ -166,6 +167,9 @@ struct Checked {
     const SourcePlace* place = nullptr;
 
     using Where = const SourcePlace*;
+
+    // Steps of loops since the last descriptor.
+    std::uint64_t idle = 0;
 
     bool failed() const { return trap != Trap::none; }
     Trapped trapped() const { return {trap, place}; }
@@ -481,6 +485,7 @@ public:
         stage_ = stage;
         space_ = std::move(space);
         for (Set& set : set_) set.has_extent = false;
+        idle = 0;
     }
 
     std::uint32_t max_blocks() const { return cores_; }
@@ -488,7 +493,7 @@ public:
 
     // One step of a loop: false when the generator is to end.
     bool step(Where where = nullptr) {
-        if (++steps_ > max_generator_steps) fail<bool>(Trap::steps, where);
+        if (++idle >= max_steps_to_descriptor || ++steps_ > max_generator_steps) fail<bool>(Trap::steps, where);
         return !failed();
     }
 

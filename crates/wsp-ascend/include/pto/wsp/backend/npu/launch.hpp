@@ -190,6 +190,7 @@ struct Count {
 
     void emit(const Launch& l, Checked& s, std::uint32_t descriptor, const std::uint32_t* f, std::int32_t,
               const SourcePlace* where = nullptr) {
+        s.idle = 0;
         if (!s.failed()) count(l, s, Tasks::kernel_of(descriptor, f), f, where);
     }
     void fence(Checked&) {}
@@ -218,6 +219,7 @@ struct Submit {
 
     void emit(const Launch& l, Checked& s, std::uint32_t descriptor, const std::uint32_t* f, std::int32_t priority,
               const SourcePlace* = nullptr) {
+        s.idle = 0;
         if (s.failed()) return;
         const bool own = is_own();
         const std::uint64_t ordinal = next++;
