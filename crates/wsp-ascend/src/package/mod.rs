@@ -274,7 +274,9 @@ fn elements(plan: &LoweredPlan, options: &EmitOptions) -> Vec<Option<DType>> {
         Elem::Of(of) if of.index() != at => None,
         Elem::Of(_) => {
             let used = plan.tensors[at];
-            let is_output = tensor.storage == Storage::Launch && used.written && !used.read;
+            // Of a workload, what tasks load is given to its launches or stored by other tasks before.
+            let is_made = !used.read || plan.called.is_some() && !options.arrays.is_empty();
+            let is_output = tensor.storage == Storage::Launch && used.written && is_made;
             let name = orchestration::name_of_tensor(module, TensorId(at as u32));
             let array = options.arrays.iter().find(|array| Some(&array.name) == name.as_ref());
             array.map(|array| array.elem).or(is_output.then_some(DType::F32))

@@ -238,3 +238,24 @@ fn packages_have_no_grid_of_tiles() {
     assert!(err.contains("packages do not support the grid of 4 × 2 tiles"), "{err}");
     assert!(err.contains("target `cpu_sim` has one, simulated"), "{err}");
 }
+
+/// An array that is not given begins with zeros, whether tasks only store it or load what they have stored.
+#[test]
+fn what_a_task_stores_and_loads_need_not_be_given() {
+    let rows = ROWS.replace("PTO_TENSOR(kept, float, rows, cols)", "PTO_SHAPE(kept, rows, cols)");
+    assert!(rows != ROWS);
+    let folder = Folder::with(&[("rows.pto", &rows), ("steps.wsp", STEPS)]);
+    std::fs::create_dir(folder.path("in")).unwrap();
+    save(&folder.path("in"), "x", &Array::of(&[25, 32], &numbers(1, 800)).unwrap());
+    let x = format!("x={}", folder.at("in/x.npy"));
+    let emit = |more: &[&str]| {
+        let args = ["emit", &folder.at("steps.wsp"), "--target", "a2", "-o", &folder.at("p")];
+        run(&[&args[..], more].concat())
+    };
+    let (code, out, err) = emit(&["--input", &x]);
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(folder.read("p/manifest.json").contains("\"kept\": \"f32\""));
+    // Without arrays nothing says what a launch is given.
+    let (code, _, err) = emit(&[]);
+    assert!(code == 1 && err.contains("the elements of `kept` are not known at emission"), "{err}");
+}
