@@ -31,8 +31,8 @@ def added(tmp_path):
     add = load(file).add
 
     @workload
-    def w(rows: DenseDyn) -> None:
-        for i in P(P.ceildiv(rows, 8)):
+    def w(n: DenseDyn) -> None:
+        for i in P(P.ceildiv(n, 8)):
             add(first=8 * i)
 
     return w.compile(target="xdna2")
@@ -46,20 +46,20 @@ def arrays(rows=64):
 def test_kernels_of_a_file_run_on_an_array(added):
     for rows in (64, 128):
         x, total, y = arrays(rows)
-        added.execute(x=x, total=total, y=y, rows=rows)
+        added.execute(x=x, total=total, y=y, n=len(x))
         assert (y == x + total).all()
 
 
 def test_arrays_may_lie_anywhere(added):
     x, total, _ = arrays()
     y = np.zeros((32, 64), np.float32).T
-    added.execute(x=x[::-1], total=total, y=y, rows=64)
+    added.execute(x=x[::-1], total=total, y=y, n=len(x))
     assert (y == x[::-1] + total).all()
 
 
 def test_a_run_is_waited_for(added):
     x, total, y = arrays()
-    run = added.execute_async(x=x, total=total, y=y, rows=64)
+    run = added.execute_async(x=x, total=total, y=y, n=len(x))
     run.synchronize()
     assert (y == x + total).all()
 
@@ -67,20 +67,20 @@ def test_a_run_is_waited_for(added):
 def test_arrays_that_share_memory_are_refused(added):
     x, total, _ = arrays()
     with pytest.raises(errors.WspError, match="share memory"):
-        added.execute(x=x, total=total, y=x, rows=64)
+        added.execute(x=x, total=total, y=x, n=len(x))
 
 
 def test_an_array_that_may_only_be_read_is_not_written(added):
     x, total, y = arrays()
     y.flags.writeable = False
     with pytest.raises(errors.WspError):
-        added.execute(x=x, total=total, y=y, rows=64)
+        added.execute(x=x, total=total, y=y, n=len(x))
 
 
 def test_what_is_not_whole_tiles_is_refused_and_nothing_is_written(added):
     x, total, y = arrays(60)
     with pytest.raises(errors.WspError, match="tiles of 8 do not divide the 60"):
-        added.execute(x=x, total=total, y=y, rows=60)
+        added.execute(x=x, total=total, y=y, n=len(x))
     assert not y.any()
 
 
@@ -102,4 +102,4 @@ def test_a_kernel_of_python_is_answered_with_what_to_write():
 def test_a_program_for_an_array_is_not_bound(added):
     x, total, y = arrays()
     with pytest.raises(errors.WspError, match="cannot be bound"):
-        added.bind(x=x, total=total, y=y, rows=64)
+        added.bind(x=x, total=total, y=y, n=len(x))
