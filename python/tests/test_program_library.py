@@ -39,6 +39,24 @@ def test_kernels_of_a_file_run():
     assert numpy.allclose(y, wide / wide.sum(1, keepdims=True), rtol=1e-5, atol=0)
 
 
+def test_a_size_may_have_the_name_of_an_extent_and_is_compared_with_it():
+    lib = load(PTO)
+
+    @workload
+    def softmax(rows):
+        for i in P(P.ceildiv(rows, 16)):
+            lib.softmax_rows(first=16 * i)
+
+    program = softmax.compile()
+    x = numpy.zeros((40, 64), numpy.float32)
+    y = numpy.zeros_like(x)
+    assert program.execute(x=x, y=y, rows=40).num_tasks == 3
+    assert (y == 1 / 64).all()
+    with pytest.raises(errors.ArgumentError, match="`rows` is 41, and arrays have 40 of it") as told:
+        program.execute(x=x, y=y, rows=41)
+    assert "give `rows=40`" in str(told.value)
+
+
 def unknown_kernel():
     load(PTO).softmax_row  # HERE
 

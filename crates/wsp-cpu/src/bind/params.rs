@@ -146,14 +146,19 @@ fn unknown_extent(inputs: &Inputs<'_>, param: &Param, of: TensorId) -> Diagnosti
     }
 }
 
-/// The report of a value that a parameter does not take.
-pub(crate) fn bad_value(param: &Param, given: ParamValue) -> Diagnostic {
-    let text = match given {
+/// A value as users write it.
+pub(crate) fn written(value: ParamValue) -> String {
+    match value {
         ParamValue::Int(i) => i.to_string(),
         ParamValue::Float(x) if x.fract() == 0.0 && x.abs() < 1e15 => format!("{x:.1}"),
         ParamValue::Float(x) => format!("{x:?}"),
         ParamValue::Bool(b) => b.to_string(),
-    };
+    }
+}
+
+/// The report of a value that a parameter does not take.
+pub(crate) fn bad_value(param: &Param, given: ParamValue) -> Diagnostic {
+    let text = written(given);
     let range = match param.ty {
         ScalarTy::Bool => "it takes true and false".to_owned(),
         ScalarTy::I32 => format!("it takes whole numbers in {}..={}", i32::MIN, i32::MAX),

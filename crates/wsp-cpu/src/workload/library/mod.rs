@@ -14,6 +14,8 @@ use super::faults::generation;
 use super::settings::{RunSettings, stopped};
 use super::tables::tables;
 use crate::bind::Bound;
+use crate::bind::params::written;
+use crate::codes;
 use crate::kernels::KernelTable;
 use crate::machine::Launch;
 use crate::planner::Planner;
@@ -45,6 +47,9 @@ pub(crate) struct Callees {
 
 impl LibraryTasks {
     /// Values of the workload's parameters: those of the library where names are shared, else the user's.
+    ///
+    /// # Errors
+    /// A value does not fit, or is not the extent of arrays whose name it has.
     pub(crate) fn bind(
         &self,
         plan: &LoweredPlan,
@@ -56,6 +61,14 @@ impl LibraryTasks {
         let shared = library.filter(|(name, _)| self.module.param_named(name).is_some());
         let shared: Vec<(String, ParamValue)> =
             shared.filter_map(|(name, value)| Some((name.to_owned(), as_integer((*value)?)?))).collect();
+        let differing = |(name, value): &(String, ParamValue)| {
+            let given = set.iter().find(|(set, _)| set == name && is_extent(plan, name))?.1;
+            (given != *value).then(|| differs(plan, name, given, *value))
+        };
+        let differing: Vec<Diagnostic> = shared.iter().filter_map(differing).collect();
+        if !differing.is_empty() {
+            return Err(differing);
+        }
         let own = set.iter().filter(|(name, _)| !self.is_library_name(plan, name));
         let all: Vec<(String, ParamValue)> = own.cloned().chain(shared).collect();
         bind(&self.module, &all, &tables(&self.module, arrays)?)
@@ -74,10 +87,12 @@ impl LibraryTasks {
                 matches!(plan.module.params[id.index()].source, ParamSource::Set { .. } | ParamSource::Entry);
             Some((param.name.clone(), ParamValue::Int(default.as_const().filter(|_| settable)?.into())))
         });
-        // Names that only the workload knows are its own; names that nobody knows are reported there.
-        let set = set
-            .iter()
-            .filter(|(name, _)| self.is_library_name(plan, name) || self.module.param_named(name).is_none());
+        // Names that only the workload knows are its own, and what it calls as an extent of arrays has to be that extent; names that
+        // neither knows are reported there.
+        let set = set.iter().filter(|(name, _)| {
+            self.module.param_named(name).is_none()
+                || self.is_library_name(plan, name) && !is_extent(plan, name)
+        });
         defaults.chain(set.cloned()).collect()
     }
 
@@ -174,6 +189,22 @@ impl LibraryTasks {
         let launch = Launch { plan, bound, env, sizes: Some(sizes) };
         LibraryTouch::new(&self.module, self.callees(plan, kernels), kernels, launch)
     }
+}
+
+/// Whether the library has a parameter of this name that is an extent of arrays.
+fn is_extent(plan: &LoweredPlan, name: &str) -> bool {
+    let param = plan.module.param_named(name);
+    param.is_some_and(|id| matches!(plan.module.params[id.index()].source, ParamSource::Shape { .. }))
+}
+
+/// The report of a value that is not the extent of arrays whose name it has.
+fn differs(plan: &LoweredPlan, name: &str, given: ParamValue, extent: ParamValue) -> Diagnostic {
+    let (given, extent) = (written(given), written(extent));
+    let span =
+        plan.module.param_named(name).map_or_else(Span::default, |id| plan.module.params[id.index()].span);
+    Diagnostic::error(codes::BAD_PARAMETER, format!("`{name}` is {given}, and arrays have {extent} of it"))
+        .at(span, "declared here")
+        .help(format!("give `{name}={extent}`, or arrays that have {given}"))
 }
 
 /// A value as the workload takes it; its parameters are integers.
