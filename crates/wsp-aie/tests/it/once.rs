@@ -122,3 +122,35 @@ fn a_loop_exchanges_the_values_that_it_carries() {
     };
     assert_eq!(to_ints(&args[1]), (0..1024).map(wanted).collect::<Vec<i32>>());
 }
+
+/// The value of a branch whose `else` ends in an operator is handed on by both of its ways.
+#[test]
+fn a_loop_carries_the_value_of_either_way_of_a_branch() {
+    let inner =
+        "          %x = memref.load %a[%i] : memref<256xi32>\n          %y = arith.muli %x, %three : i32\n";
+    let text = edited(
+        SCALE,
+        &[(
+            inner,
+            "          %x = memref.load %a[%i] : memref<256xi32>
+          %ten = arith.constant 10 : i32
+          %four = arith.constant 4 : index
+          %y = scf.for %k = %c0 to %four step %c1 iter_args(%f = %x) -> (i32) {
+            %c = arith.cmpi slt, %f, %ten : i32
+            %r = scf.if %c -> (i32) {
+              scf.yield %three : i32
+            } else {
+              %z = arith.muli %f, %three : i32
+              scf.yield %z : i32
+            }
+            scf.yield %r : i32
+          }
+",
+        )],
+    );
+    let mut args = [ints(0..1024), ints(vec![0; 1024])];
+    run(&design(&text), Allocation::Lowered, &mut args)
+        .unwrap_or_else(|fault| panic!("{:?}", fault.diagnostic()));
+    let wanted = |x: i32| (0..4).fold(x, |x, _| if x < 10 { 3 } else { x * 3 });
+    assert_eq!(to_ints(&args[1]), (0..1024).map(wanted).collect::<Vec<i32>>());
+}
