@@ -1,6 +1,6 @@
 //! Fifos and their links.
 
-use super::Findings;
+use super::{Findings, held};
 use super::transfers::{Fields, dims};
 use crate::codes;
 use crate::design::{Design, Fifo, Link, Step, integers, steps};
@@ -131,7 +131,7 @@ fn beside(items: &Attr, ty: &Type) -> Option<String> {
 }
 
 /// Whether the core of a tile does this with a fifo.
-fn core_does(design: &Design, tile: Tile, what: &str, fifo: &Fifo, port: i64) -> bool {
+pub(super) fn core_does(design: &Design, tile: Tile, what: &str, fifo: &Fifo, port: i64) -> bool {
     let mut found = false;
     let mut see = |op: &Op| {
         found |= op.name == what
@@ -144,26 +144,8 @@ fn core_does(design: &Design, tile: Tile, what: &str, fifo: &Fifo, port: i64) ->
     found
 }
 
-/// Whether a core takes objects of a fifo once, outside of loops, and has them for ever.
-fn keeps(design: &Design, tile: Tile, fifo: &Fifo) -> bool {
-    let is_of = |op: &Op| {
-        op.name == "aie.objectfifo.acquire"
-            && op.find_name("objFifo_name") == Some(&fifo.name)
-            && op.find_int("port") == Some(1)
-    };
-    let count = |op: &Op| {
-        let mut all = 0;
-        op.walk(&mut |op| all += usize::from(is_of(op)));
-        all
-    };
-    let cores = design.cores.iter().filter(|core| core.tile == tile);
-    let ops: Vec<&Op> = cores.flat_map(|core| &core.body.blocks).flat_map(|block| &block.ops).collect();
-    let once = ops.iter().filter(|op| is_of(op)).count();
-    once > 0 && once == ops.iter().map(|op| count(op)).sum::<usize>()
-}
-
 /// Whether a sequence has a transfer of a fifo.
-fn is_moved(design: &Design, name: &str) -> bool {
+pub(super) fn is_moved(design: &Design, name: &str) -> bool {
     design.sequences.iter().any(|sequence| {
         let steps = steps(sequence).unwrap_or_default();
         steps.iter().any(|step| {
@@ -212,7 +194,7 @@ fn used(design: &Design, fifo: &Fifo, findings: &mut Findings) {
             _ => {
                 let taken = core_does(design, tile, "aie.objectfifo.release", fifo, 1);
                 (
-                    linked || taken || keeps(design, tile, fifo),
+                    linked || taken || held::keeps(design, tile, fifo),
                     format!("the core on tile {tile} gives no object of fifo `@{name}` back"),
                 )
             }

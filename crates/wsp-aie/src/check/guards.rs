@@ -15,8 +15,8 @@ pub(super) fn check(design: &Design, uses: &Uses, findings: &mut Findings) {
         let what = match (acquire.as_slice(), release.as_slice()) {
             ([], []) => continue,
             ([], _) => "released, and nothing acquires it".to_owned(),
-            // One user stands at it once it has its value no more; that something waits for that user is found elsewhere.
-            ([_], []) => continue,
+            // One user that gets all that it acquires by what the lock begins with stands at it afterwards.
+            ([one], []) if users[one].all.is_some_and(|all| all <= lock.init) => continue,
             (_, []) => "acquired, and nothing releases it".to_owned(),
             ([one], [other]) if one == other => format!("used by {one} alone"),
             _ => continue,

@@ -49,6 +49,7 @@ mod chains;
 mod cores;
 mod fifos;
 mod guards;
+mod held;
 mod moved;
 mod shared;
 mod streams;
@@ -96,6 +97,7 @@ pub fn check(design: &Design) -> Vec<Diagnostic> {
     if findings.0.iter().all(|found| !found.is_error()) {
         moved::check(design, &mut findings);
         waits::check(design, &mut findings);
+        held::check(design, &mut findings);
         let uses = shared::Uses::of(design);
         guards::check(design, &uses, &mut findings);
         shared::check(design, &uses, &mut findings);

@@ -38,10 +38,12 @@ struct Access {
 }
 
 /// How a user uses a lock: how often it is written that it acquires and releases it, and whether always by 1.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub(super) struct Use {
     pub(super) acquires: u64,
     pub(super) releases: u64,
+    /// By how much it acquires it in all; none where a loop of a core does so.
+    pub(super) all: Option<i64>,
     by_more: bool,
 }
 
@@ -65,13 +67,18 @@ impl Uses {
         };
         for Core { tile, body, .. } in &design.cores {
             let ops = body.blocks.iter().flat_map(|block| &block.ops);
-            ops.for_each(|op| op.walk(&mut |op| uses.see(design, User::Core(*tile), op)));
+            ops.for_each(|top| {
+                let mut again = false;
+                top.walk(&mut |op| again |= op.name == "scf.for");
+                top.walk(&mut |op| uses.see(design, User::Core(*tile), op, again));
+            });
         }
         design.dmas.iter().for_each(|dma| uses.chains(design, dma));
         uses
     }
 
-    fn see(&mut self, design: &Design, user: User, op: &Op) {
+    /// What an operation of a user uses; `again` in a loop.
+    fn see(&mut self, design: &Design, user: User, op: &Op, again: bool) {
         if let Some(name) = op.find_name("objFifo_name") {
             self.fifos.entry(user).or_default().insert(name.to_owned());
         }
@@ -83,9 +90,14 @@ impl Uses {
         }
         let lock = op.operands.first().filter(|_| op.name == "aie.use_lock");
         if let Some(at) = lock.and_then(|value| design.locks.iter().position(|lock| lock.value == *value)) {
-            let of = self.locks[at].entry(user).or_default();
-            let is_release = op.find_int("action") == Some(1);
-            *(if is_release { &mut of.releases } else { &mut of.acquires }) += 1;
+            let of = self.locks[at].entry(user).or_insert(Use { acquires: 0, releases: 0, all: Some(0), by_more: false });
+            if op.find_int("action") == Some(1) {
+                of.releases += 1;
+            } else {
+                of.acquires += 1;
+                let by = op.find_int("value").unwrap_or(1);
+                of.all = of.all.filter(|_| !again).and_then(|all| all.checked_add(by));
+            }
             of.by_more |=
                 op.find_int("value").is_some_and(|value| value != 1) || op.find_int("action") == Some(0);
         }
@@ -101,7 +113,7 @@ impl Uses {
             let (mut next, mut seen) = (start.successors.first().copied(), BTreeSet::new());
             while let Some(block) = next.filter(|at| seen.insert(*at)).and_then(|at| blocks.get(at as usize))
             {
-                block.ops.iter().for_each(|op| self.see(design, user, op));
+                block.ops.iter().for_each(|op| self.see(design, user, op, false));
                 let goes_on = block.ops.iter().find(|op| op.name == "aie.next_bd");
                 next = goes_on.and_then(|op| op.successors.first().copied());
             }

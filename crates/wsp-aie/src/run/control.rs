@@ -5,16 +5,17 @@ use super::compile::{Compiler, Made, one_block};
 use crate::mlir::{Block, Op, Value};
 
 impl Compiler<'_> {
-    /// Copies values to where a loop or a branch hands them on. One that a copy before it writes over is kept first.
-    fn hand_on(&mut self, op: &Op, to: &[Lanes]) -> Made<()> {
+    /// Copies values to where a loop or a branch hands them on. One that a copy before it writes over is kept first. `last` is the instruction that
+    /// alone does what the operation before does, where it is one.
+    fn hand_on(&mut self, op: &Op, to: &[Lanes], last: Option<u32>) -> Made<()> {
         if op.operands.len() != to.len() {
             return self.fault(
                 op,
                 format!("{} values are handed on where {} are taken", op.operands.len(), to.len()),
             );
         }
-        if let ([value], [one]) = (op.operands.as_slice(), to)
-            && self.makes(*value, *one, op)?
+        if let ([value], [one], Some(last)) = (op.operands.as_slice(), to, last)
+            && self.makes(*value, *one, op, last)?
         {
             return Ok(());
         }
@@ -38,12 +39,13 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Has the last instruction make a number where it is handed on to, if it is what makes it: as the last of a block it is used by nothing else.
-    fn makes(&mut self, value: Value, one: Lanes, op: &Op) -> Made<bool> {
+    /// Has an instruction make a number where it is handed on to, if it is what makes it: the last of a block is used by nothing else. A branch is several
+    /// instructions, of which each way makes the number with another.
+    fn makes(&mut self, value: Value, one: Lanes, op: &Op, last: u32) -> Made<bool> {
         let from = self.of(op, 0)?;
         let fits = (from.lanes, from.ty) == (1, one.ty) && one.lanes == 1;
-        Ok(match self.code.insts.last_mut() {
-            Some(Inst::Binary { to, .. }) if fits && *to == from.reg => {
+        Ok(match &mut self.code.insts[last as usize] {
+            Inst::Binary { to, .. } if fits && *to == from.reg => {
                 *to = one.reg;
                 self.regs.insert(value, one.reg);
                 true
@@ -56,11 +58,14 @@ impl Compiler<'_> {
     fn block(&mut self, block: &Block, to: &[Lanes], around: &Op) -> Made<()> {
         let yields = block.ops.last().filter(|last| last.name == "scf.yield");
         let body = &block.ops[..block.ops.len() - usize::from(yields.is_some())];
+        let mut last = None;
         for op in body {
+            let before = self.here();
             self.op(op)?;
+            last = (self.here() == before + 1).then_some(before);
         }
         match yields {
-            Some(last) => self.hand_on(last, to),
+            Some(yields) => self.hand_on(yields, to, last),
             None if to.is_empty() => Ok(()),
             None => self.fault(around, format!("a block of `{}` yields nothing", around.name)),
         }

@@ -1,5 +1,6 @@
 //! Objects that a launch leaves in fifos, and that no core holds: the next launch takes them for its own.
 
+use super::own;
 use super::net::{CoreEnd, Net, Role, StreamEnd};
 use crate::codes;
 use crate::design::{Design, Sequence};
@@ -8,8 +9,9 @@ use wsp_diag::Diagnostic;
 
 /// A warning for each fifo of the host in which a launch that has come to rest leaves objects: those out of which it takes too few, else those into which it sends too many.
 pub(super) fn left(design: &Design, net: &Net, sequence: &Sequence) -> Vec<Diagnostic> {
-    // What cores make of nothing is the same in each launch.
-    let out: BTreeSet<usize> = near(net, Host::Empties).intersection(&fed(net)).copied().collect();
+    // What a core makes of nothing is the same in each launch where it does not tell one from the other.
+    let changing = (0..design.cores.len()).filter(|core| own::differs(design, *core)).collect();
+    let out: BTreeSet<usize> = near(net, Host::Empties).intersection(&fed(net, &changing)).copied().collect();
     let out = objects(net, &out);
     let (left, is_out) = match out.is_empty() {
         false => (out, true),
@@ -63,8 +65,8 @@ fn near(net: &Net, host: Host) -> BTreeSet<usize> {
     }
 }
 
-/// The pools that streams and cores fill with what comes of the host.
-fn fed(net: &Net) -> BTreeSet<usize> {
+/// The pools that streams and cores fill with what comes of the host, or of cores that change by themselves.
+fn fed(net: &Net, changing: &BTreeSet<usize>) -> BTreeSet<usize> {
     let mut found = near(net, Host::Fills);
     loop {
         let before = found.len();
@@ -74,7 +76,10 @@ fn fed(net: &Net) -> BTreeSet<usize> {
             let is = |end: &&CoreEnd| end.core == core && found.contains(&end.pool);
             net.ends.iter().filter(is).any(gives)
         };
-        let written = net.ends.iter().filter(|end| matches!(end.role, Role::Writer(_)) && reads(end.core));
+        let is_changed = |end: &&CoreEnd| {
+            matches!(end.role, Role::Writer(_)) && (changing.contains(&end.core) || reads(end.core))
+        };
+        let written = net.ends.iter().filter(is_changed);
         let mut next: BTreeSet<usize> = written.map(|end| end.pool).collect();
         for stream in &net.streams {
             if pool(&stream.from).is_some_and(|at| found.contains(&at)) {

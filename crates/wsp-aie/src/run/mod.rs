@@ -15,6 +15,7 @@ mod lanes;
 mod left;
 mod net;
 mod objects;
+mod own;
 mod places;
 mod report;
 mod sequence;
@@ -480,7 +481,7 @@ pub(crate) fn foresee(design: &Design, sequence: usize) -> Option<Result<Vec<Dia
         let mut machine = Machine::make(&bare, allocation, true)?;
         (machine.most_steps, machine.most_pieces) = (FORESEEN, FORESEEN);
         machine.cancel = crate::stop::cancel();
-        machine.foresee(sequence)
+        machine.foresee(design, sequence)
     };
     let mut warnings = match run(Allocation::Lowered) {
         Ok(Ok(warnings)) => warnings,
@@ -492,8 +493,8 @@ pub(crate) fn foresee(design: &Design, sequence: usize) -> Option<Result<Vec<Dia
 }
 
 impl Machine<'_> {
-    /// Runs a sequence without data, until nothing goes on; what it leaves in fifos.
-    fn foresee(&mut self, sequence: usize) -> Result<Result<Vec<Diagnostic>, Deadlock>, Failure> {
+    /// Runs a sequence without data, until nothing goes on; what it leaves in fifos of the whole design.
+    fn foresee(&mut self, whole: &Design, sequence: usize) -> Result<Result<Vec<Diagnostic>, Deadlock>, Failure> {
         let design = self.design;
         let sequence = &design.sequences[sequence];
         let mut running = Running::new(steps(sequence).map_err(Failure::Fault)?);
@@ -503,7 +504,7 @@ impl Machine<'_> {
             }
         }
         match self.rounds(&mut running, &mut |_, _| true) {
-            Ok(_) if self.rests => Ok(Ok(left::left(design, &self.net, sequence))),
+            Ok(_) if self.rests => Ok(Ok(left::left(whole, &self.net, sequence))),
             Ok(_) => Ok(Ok(Vec::new())),
             Err(Failure::Deadlock(deadlock)) => Ok(Err(deadlock)),
             Err(fault) => Err(fault),

@@ -17,7 +17,7 @@ pub(super) fn skeleton(design: &Design) -> Option<Design> {
 }
 
 /// Whether an operation, or one in it, takes or gives objects or locks.
-fn decides(op: &Op) -> bool {
+pub(super) fn decides(op: &Op) -> bool {
     let mut found = false;
     op.walk(&mut |op| {
         found |=

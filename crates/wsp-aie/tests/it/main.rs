@@ -3,6 +3,7 @@
 #![allow(clippy::print_stderr, reason = "tests say where they are")]
 
 mod check;
+mod control;
 mod descriptors;
 mod ground;
 mod held;

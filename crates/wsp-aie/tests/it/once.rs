@@ -1,6 +1,6 @@
 //! Designs that are right although a core or a chain takes something once, or nothing.
 
-use crate::support::{design, ints, run, to_ints};
+use crate::support::{codes, design, ints, run, to_ints};
 use wsp_aie::check;
 use wsp_aie::run::Allocation;
 
@@ -20,7 +20,7 @@ const LOOP: &str = "      scf.for %round = %c0 to %forever step %c1 {\n";
 const GIVES: &str = "        aie.objectfifo.release @in(Consume, 1)\n";
 
 #[test]
-fn weights_that_a_core_holds_for_ever_need_no_release() {
+fn weights_that_a_core_holds_for_ever_need_no_release_and_are_those_of_the_first_launch() {
     let text = edited(
         SCALE,
         &[
@@ -33,7 +33,12 @@ fn weights_that_a_core_holds_for_ever_need_no_release() {
         ],
     );
     let held = design(&text);
-    assert_eq!(check(&held), []);
+    let [found] = <[_; 1]>::try_from(check(&held)).unwrap();
+    assert_eq!((found.code.0, found.is_error()), (1849, false));
+    assert_eq!(
+        found.message,
+        "each launch sends objects of fifo `@in`, and the core on tile (0, 2) takes those of the first and gives none back: a second launch computes with them"
+    );
     let mut args = [ints(0..256), ints(vec![0; 1024])];
     run(&held, Allocation::Lowered, &mut args).unwrap_or_else(|fault| panic!("{:?}", fault.diagnostic()));
     assert_eq!(to_ints(&args[1]), (0..1024).map(|at| at % 256 * 3).collect::<Vec<i32>>());
@@ -62,6 +67,28 @@ fn a_lock_that_one_chain_acquires_and_nothing_releases_ends_that_chain() {
 }
 
 #[test]
+fn a_core_that_acquires_more_than_a_lock_begins_with_and_gets_none_is_told() {
+    let lock = |init: u32| {
+        let has = format!("    %gate = aie.lock(%core, 15) {{init = {init} : i32, sym_name = \"gate\"}}\n");
+        let waits = "      aie.use_lock(%gate, AcquireGreaterEqual, 1)\n";
+        // What the memory holds decides how many rounds there are.
+        let bound = "      %held = memref.load %n[%c0] : memref<1xi32>\n      %some = arith.index_cast %held : i32 to index\n      scf.for %round = %c0 to %some step %c1 {\n";
+        let memory = "    %n = aie.buffer(%core) {sym_name = \"n\"} : memref<1xi32>\n";
+        let work = "    %work = aie.core";
+        edited(SCALE, &[(work, &format!("{has}{memory}{work}")), (LOOP, &format!("{waits}{bound}"))])
+    };
+    assert_eq!((codes(&lock(0)), codes(&lock(1))), (vec![1855], vec![]));
+}
+
+/// A core that a channel feeds by locks makes other objects in each launch.
+#[test]
+fn what_a_core_makes_of_memory_of_a_channel_is_left_to_the_next_launch() {
+    let text = include_str!("designs/fed.mlir");
+    let all = edited(text, &[("memref<128xi32>", "memref<256xi32>"), ("[1, 1, 1, 128]", "[1, 1, 1, 256]")]);
+    assert_eq!((codes(text), codes(&all)), (vec![1849], vec![]));
+}
+
+#[test]
 fn what_a_core_makes_of_nothing_is_not_left_to_the_next_launch() {
     let text = edited(
         SCALE,
@@ -80,6 +107,12 @@ fn what_a_core_makes_of_nothing_is_not_left_to_the_next_launch() {
     );
     let made = design(&text);
     assert_eq!(check(&made), []);
+    // One that counts makes others in the next launch.
+    let counts = edited(
+        &text,
+        &[("arith.muli %three, %three : i32", "arith.index_cast %round : index to i32")],
+    );
+    assert_eq!(codes(&counts), [1849]);
     // A core that is fed leaves what is made of what it was given.
     let fewer = edited(
         SCALE,
@@ -120,5 +153,37 @@ fn a_loop_exchanges_the_values_that_it_carries() {
         let (p, q) = if i % 2 == 0 { (x, 3) } else { (3, x) };
         p + i * q
     };
+    assert_eq!(to_ints(&args[1]), (0..1024).map(wanted).collect::<Vec<i32>>());
+}
+
+/// The value of a branch whose `else` ends in an operator is handed on by both of its ways.
+#[test]
+fn a_loop_carries_the_value_of_either_way_of_a_branch() {
+    let inner =
+        "          %x = memref.load %a[%i] : memref<256xi32>\n          %y = arith.muli %x, %three : i32\n";
+    let text = edited(
+        SCALE,
+        &[(
+            inner,
+            "          %x = memref.load %a[%i] : memref<256xi32>
+          %ten = arith.constant 10 : i32
+          %four = arith.constant 4 : index
+          %y = scf.for %k = %c0 to %four step %c1 iter_args(%f = %x) -> (i32) {
+            %c = arith.cmpi slt, %f, %ten : i32
+            %r = scf.if %c -> (i32) {
+              scf.yield %three : i32
+            } else {
+              %z = arith.muli %f, %three : i32
+              scf.yield %z : i32
+            }
+            scf.yield %r : i32
+          }
+",
+        )],
+    );
+    let mut args = [ints(0..1024), ints(vec![0; 1024])];
+    run(&design(&text), Allocation::Lowered, &mut args)
+        .unwrap_or_else(|fault| panic!("{:?}", fault.diagnostic()));
+    let wanted = |x: i32| (0..4).fold(x, |x, _| if x < 10 { 3 } else { x * 3 });
     assert_eq!(to_ints(&args[1]), (0..1024).map(wanted).collect::<Vec<i32>>());
 }
