@@ -142,7 +142,7 @@ A block of `aie.mem`, `aie.memtile_dma` or `aie.shim_dma` becomes one descriptor
 A fifo that begins with objects has as many of them as its producer has buffers, each with all elements of the object's type, and begins on a tile with memory.";
     pub(crate) GUARD = 1855, "lock that guards nothing",
         "\
-A lock keeps two users of memory apart where one of them releases what the other acquires. One that is released only, acquired only by several, or used by one core or channel alone lets all others go on as they are.";
+A lock keeps two users of memory apart where one of them releases what the other acquires. One that is released only, acquired only (by several, or by one more often than its first value allows), or used by one core or channel alone keeps nothing apart.";
     pub(crate) SHARED = 1856, "memory that two use at once",
         "\
 Cores and channels that use one buffer take turns where each acquires a lock that the other releases behind its use, or where objects of a fifo go from one to the other. The locks of a pair of them begin

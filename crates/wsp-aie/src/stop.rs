@@ -1,7 +1,7 @@
 //! Whether the caller still waits for a design that is being made.
 
 use crate::codes;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use wsp_diag::Diagnostic;
@@ -9,20 +9,23 @@ use wsp_diag::Diagnostic;
 thread_local! {
     /// What stops the work of this thread.
     static CANCEL: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
+    /// Whether it was seen to have stopped it: what was left out then is left out, whatever the caller does with its flag afterwards.
+    static STOPPED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What stopped the work around it, which it does again afterwards.
-struct Restore(Option<Arc<AtomicBool>>);
+/// What stopped the work around it, which applies again afterwards.
+struct Restore(Option<Arc<AtomicBool>>, bool);
 
 impl Drop for Restore {
     fn drop(&mut self) {
         CANCEL.set(self.0.take());
+        STOPPED.set(self.1);
     }
 }
 
 /// Does work of this thread that the caller may stop.
 pub(crate) fn stoppable<T>(cancel: Option<&Arc<AtomicBool>>, work: impl FnOnce() -> T) -> T {
-    let _before = Restore(CANCEL.replace(cancel.cloned()));
+    let _before = Restore(CANCEL.replace(cancel.cloned()), STOPPED.replace(false));
     work()
 }
 
@@ -33,9 +36,15 @@ pub(crate) fn cancel() -> Option<Arc<AtomicBool>> {
 
 /// Whether the caller has stopped it.
 pub(crate) fn is_stopped() -> bool {
-    CANCEL.with_borrow(|cancel| cancel.as_ref().is_some_and(|cancel| cancel.load(Ordering::Relaxed)))
+    let is_set =
+        || CANCEL.with_borrow(|cancel| cancel.as_ref().is_some_and(|cancel| cancel.load(Ordering::Relaxed)));
+    let stopped = STOPPED.get() || is_set();
+    STOPPED.set(stopped);
+    stopped
 }
 
+/// Goes on unless the caller has stopped it.
+///
 /// # Errors
 /// The caller has stopped it.
 pub(crate) fn look() -> Result<(), Diagnostic> {
@@ -48,4 +57,33 @@ pub(crate) fn look() -> Result<(), Diagnostic> {
 /// What is reported of it.
 pub(crate) fn stopped() -> Diagnostic {
     Diagnostic::error(codes::STOPPED, "the run was cancelled")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_seen_to_be_stopped_stays_so_until_its_end() {
+        let flag = Arc::new(AtomicBool::new(true));
+        stoppable(Some(&flag), || {
+            assert!(is_stopped());
+            flag.store(false, Ordering::Relaxed);
+            assert!(look().is_err());
+            stoppable(None, || assert!(!is_stopped()));
+            assert!(is_stopped());
+        });
+        assert!(!is_stopped());
+    }
+
+    /// A run ahead that is stopped says nothing, neither that the design goes on nor that it hangs.
+    #[test]
+    fn a_run_ahead_is_stopped() {
+        let text = include_str!("../tests/it/designs/scale.mlir");
+        let module = crate::mlir::parse(wsp_diag::FileId(0), text).unwrap();
+        let design = crate::design::Design::read(&module).unwrap().remove(0);
+        assert!(crate::run::foresee(&design, 0).is_some());
+        let flag = Arc::new(AtomicBool::new(true));
+        stoppable(Some(&flag), || assert!(crate::run::foresee(&design, 0).is_none()));
+    }
 }

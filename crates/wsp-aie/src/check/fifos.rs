@@ -1,7 +1,7 @@
 //! Fifos and their links.
 
-use super::{Findings, held};
 use super::transfers::{Fields, dims};
+use super::{Findings, held};
 use crate::codes;
 use crate::design::{Design, Fifo, Link, Step, integers, steps};
 use crate::device::{Tile, TileKind};

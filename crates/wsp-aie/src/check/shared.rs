@@ -90,7 +90,12 @@ impl Uses {
         }
         let lock = op.operands.first().filter(|_| op.name == "aie.use_lock");
         if let Some(at) = lock.and_then(|value| design.locks.iter().position(|lock| lock.value == *value)) {
-            let of = self.locks[at].entry(user).or_insert(Use { acquires: 0, releases: 0, all: Some(0), by_more: false });
+            let of = self.locks[at].entry(user).or_insert(Use {
+                acquires: 0,
+                releases: 0,
+                all: Some(0),
+                by_more: false,
+            });
             if op.find_int("action") == Some(1) {
                 of.releases += 1;
             } else {
@@ -205,15 +210,19 @@ fn credits(design: &Design, uses: &Uses, findings: &mut Findings) {
     for (at, one) in pairs.iter().enumerate() {
         for (other_at, other) in pairs.iter().enumerate().skip(at + 1) {
             let (Some((a, b, one)), Some((c, d, other))) = (one, other) else { continue };
-            // Each descriptor of a chain acquires once; the other user's releases say how often a core acquires.
-            let (true, Some(buffers)) = (
-                (a, b) == (d, c),
-                [(a, one), (c, other)]
-                    .iter()
-                    .find_map(|(user, count)| matches!(user, User::Channel(..)).then_some(**count)),
-            ) else {
+            if (a, b) != (d, c) {
                 continue;
-            };
+            }
+            // Each descriptor of a chain acquires once; the other user's releases say how often a core acquires. Two cores use what both name.
+            let of_chain = [(a, one), (c, other)]
+                .iter()
+                .find_map(|(user, count)| matches!(user, User::Channel(..)).then_some(**count));
+            let of_both =
+                || uses.buffers.iter().filter(|of| of.contains_key(a) && of.contains_key(b)).count();
+            let buffers = of_chain.unwrap_or_else(|| of_both() as u64);
+            if buffers == 0 {
+                continue;
+            }
             let (lock, beside) = (&design.locks[at], &design.locks[other_at]);
             let given = lock.init.saturating_add(beside.init);
             if lock.tile == beside.tile && u64::try_from(given).is_ok_and(|given| given > buffers) {

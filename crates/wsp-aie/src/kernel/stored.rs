@@ -59,8 +59,9 @@ impl Body {
         let stored = shapes.iter().map(|shape| vec![false; count(shape)]).collect();
         let (values, past) = (OrderedMap::new(), OrderedMap::new());
         let sites = &self.stores.sites;
+        let (left, idle) = (FOLLOWED, FOLLOWED);
         let mut follower =
-            Follower { module, number, sites, shapes: &shapes, values, past, stored, left: FOLLOWED };
+            Follower { module, number, sites, shapes: &shapes, values, past, stored, left, idle };
         follower.nodes(&self.stores.nodes);
         let all = follower.stored.iter().zip(&shapes);
         all.map(|(stored, shape)| shape.is_some() && stored.iter().all(|stored| *stored)).collect()
@@ -126,6 +127,8 @@ struct Follower<'a> {
     /// By operand and element.
     stored: Vec<Vec<bool>>,
     left: u32,
+    /// Rounds of loops without stores that are followed yet.
+    idle: u32,
 }
 
 impl Follower<'_> {
@@ -174,18 +177,22 @@ impl Follower<'_> {
         let [Some(Const::Int(start)), Some(Const::Int(end)), Some(Const::Int(step))] = bounds else {
             return self.forget(&inner.body);
         };
-        if step > 0 && has_store(&inner.body) {
-            let mut at = start;
-            while at < end && self.left > 0 {
-                self.left -= 1;
-                self.values.insert(*var, Const::Int(at));
-                self.past.insert(inner.id, at - start);
-                self.nodes(&inner.body);
-                at = at.saturating_add(step);
+        // What a loop without stores sets may decide on those after it; it takes none of their steps.
+        let has_store = has_store(&inner.body);
+        let mut at = start;
+        while step > 0 && at < end && (has_store || !changed(&inner.body).is_empty()) {
+            let left = if has_store { &mut self.left } else { &mut self.idle };
+            if *left == 0 {
+                self.forget(&inner.body);
+                break;
             }
+            *left -= 1;
+            self.values.insert(*var, Const::Int(at));
+            self.past.insert(inner.id, at - start);
+            self.nodes(&inner.body);
+            at = at.saturating_add(step);
         }
         self.values.remove(var);
-        self.forget(&inner.body);
     }
 
     fn store(&mut self, instruction: u32, tile: Option<&Tile>) {

@@ -1,6 +1,7 @@
 //! Tiles for cores, memories and transfers of the host, and ways for what flows between them.
 
 use super::assign::Assigned;
+use super::depths::Deep;
 use super::flow::{End, Flows, Stream};
 use super::host::HostEnd;
 use super::refused;
@@ -38,7 +39,7 @@ pub struct Placed {
 pub(super) fn place(
     trace: &Trace,
     assigned: &Assigned,
-    (flows, deep): (&Flows, u32),
+    (flows, deep): (&Flows, Deep),
     (ends, before): (&[HostEnd], &[Tile]),
     (device, steps): (Device, u32),
 ) -> Result<Placed, Diagnostic> {

@@ -1,6 +1,7 @@
 //! Tasks on cores in all launches that a design is for, and what flows between them.
 
 use super::assign::Assigned;
+use super::depths::Deep;
 use super::host::{self, HostEnd};
 use super::program::{Bodies, Program};
 use super::range::{Fitted, Listing};
@@ -20,8 +21,7 @@ pub(super) struct Draft<'a> {
     pub(super) ends: Vec<HostEnd>,
     /// Of a range.
     pub(super) fitted: Option<Fitted>,
-    /// How deep fifos between cores are to be that need it; 0 where none is known to.
-    pub(super) deep: u32,
+    pub(super) deep: Deep,
     /// Where nodes stood before fifos were made deeper; empty before.
     pub(super) tiles: Vec<Tile>,
 }
@@ -53,7 +53,17 @@ impl<'a> Draft<'a> {
             programs.push(Program::new(&parts, (core, &mut bodies))?);
         }
         let fitted = listing.map(|listing| listing.fit((&parts, &ends), &programs)).transpose()?;
-        Ok(Draft { launches, listing, parts, programs, bodies, ends, fitted, deep: 0, tiles: Vec::new() })
+        Ok(Draft {
+            launches,
+            listing,
+            parts,
+            programs,
+            bodies,
+            ends,
+            fitted,
+            deep: Deep::default(),
+            tiles: Vec::new(),
+        })
     }
 
     /// A design, where tiles have too little memory with fifos that are only as deep as they must be.

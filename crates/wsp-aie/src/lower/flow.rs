@@ -7,6 +7,7 @@
 use super::assign::Assigned;
 use super::refused;
 use super::trace::{Piece, Task, Touch, Trace};
+use crate::stop;
 use wsp_diag::Diagnostic;
 use wsp_ordered::OrderedMap;
 
@@ -157,6 +158,7 @@ fn apart(trace: &Trace, tensor: usize) -> Result<(), Diagnostic> {
         return Ok(());
     }
     for (at, a) in boxes.iter().enumerate() {
+        stop::look()?;
         if let Some(b) = boxes[..at].iter().find(|b| a.crosses(b)) {
             let name = &trace.tensors[tensor].name;
             return Err(refused(format!(
@@ -181,6 +183,7 @@ impl Builder<'_> {
         type Reads = (Vec<Piece>, Vec<Span>, Vec<Vec<(usize, usize)>>);
         let mut by_core: OrderedMap<usize, Reads> = OrderedMap::new();
         for (at, task) in self.trace.tasks.iter().enumerate() {
+            stop::look()?;
             let of_this = |(_, touch): &(usize, &Touch)| touch.tensor == tensor && touch.read;
             let touches = || task.touches.iter().enumerate().filter(of_this);
             // What a task needs beside it is not given back meanwhile.

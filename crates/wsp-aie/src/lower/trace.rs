@@ -226,6 +226,7 @@ impl Trace {
         let ids: Vec<usize> = (0..graph.tasks.len()).filter(is_task).collect();
         let mut accesses: Vec<Vec<(usize, bool, Piece)>> = vec![Vec::new(); graph.tasks.len()];
         for access in &graph.accesses {
+            stop::look()?;
             let region = &access.region;
             let Some(tensor) = tensor_of(region.tensor.index()) else {
                 return Err(refused("a task reads a value that tasks compute".to_owned())
@@ -250,6 +251,7 @@ impl Trace {
         let mut next = ids.iter();
         for row in &listed.table.rows {
             let TableRow::Task(task) = row else { continue };
+            stop::look()?;
             let words = listed.table.words[begin..task.words_end as usize].to_vec();
             begin = task.words_end as usize;
             if next.next().is_none() {
@@ -274,8 +276,11 @@ impl Trace {
             let tile = graph.tiles.get(self.tasks.len()).copied();
             self.tasks.push(Task { func, words, touches: Vec::new(), process, tile });
         }
-        // What is beyond a tensor is said of all tasks at once.
         let mut tasks = std::mem::take(&mut self.tasks);
+        // What is beyond a tensor is said of the tasks of all kernels at once.
+        for task in &tasks {
+            self.body(task.func)?;
+        }
         for (at, id) in (0..tasks.len()).zip(&ids) {
             stop::look()?;
             tasks[at].touches = self.touches((&tasks, at), &accesses[*id])?;

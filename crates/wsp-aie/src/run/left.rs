@@ -1,7 +1,7 @@
 //! Objects that a launch leaves in fifos, and that no core holds: the next launch takes them for its own.
 
-use super::own;
 use super::net::{CoreEnd, Net, Role, StreamEnd};
+use super::own;
 use crate::codes;
 use crate::design::{Design, Sequence};
 use std::collections::BTreeSet;

@@ -494,7 +494,11 @@ pub(crate) fn foresee(design: &Design, sequence: usize) -> Option<Result<Vec<Dia
 
 impl Machine<'_> {
     /// Runs a sequence without data, until nothing goes on; what it leaves in fifos of the whole design.
-    fn foresee(&mut self, whole: &Design, sequence: usize) -> Result<Result<Vec<Diagnostic>, Deadlock>, Failure> {
+    fn foresee(
+        &mut self,
+        whole: &Design,
+        sequence: usize,
+    ) -> Result<Result<Vec<Diagnostic>, Deadlock>, Failure> {
         let design = self.design;
         let sequence = &design.sequences[sequence];
         let mut running = Running::new(steps(sequence).map_err(Failure::Fault)?);

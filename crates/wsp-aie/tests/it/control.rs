@@ -8,8 +8,10 @@ const SCALE: &str = include_str!("designs/scale.mlir");
 const INNER: &str =
     "          %x = memref.load %a[%i] : memref<256xi32>\n          %y = arith.muli %x, %three : i32\n";
 
+type Operator = fn(i32, i32) -> i32;
+
 /// Operators, by name.
-const OPS: [(&str, fn(i32, i32) -> i32); 3] =
+const OPS: [(&str, Operator); 3] =
     [("addi", i32::wrapping_add), ("subi", i32::wrapping_sub), ("muli", i32::wrapping_mul)];
 
 /// One step of a block; values are numbers, `%v0` is the element.
@@ -100,7 +102,9 @@ impl Block {
                     let carried = args.iter().zip(given).map(|(arg, given)| format!("%v{arg} = %v{given}"));
                     let (carried, types) = (carried.collect::<Vec<_>>().join(", "), types(outs));
                     *out += &format!("%n{n} = arith.constant {rounds} : index\n{} = ", names(outs));
-                    *out += &format!("scf.for %k{n} = %c0 to %n{n} step %c1 iter_args({carried}) -> ({types}) {{\n");
+                    *out += &format!(
+                        "scf.for %k{n} = %c0 to %n{n} step %c1 iter_args({carried}) -> ({types}) {{\n"
+                    );
                     body.print(out, unique);
                     *out += "}\n";
                 }
@@ -149,13 +153,14 @@ fn types(values: &[usize]) -> String {
 
 #[test]
 fn random_loops_and_branches_hand_on_the_values_that_they_make() {
-    let (cases, mut wrong) = (cases(100), Vec::new());
+    let (cases, mut wrong) = (cases(100), Vec::<u64>::new());
     for seed in 1..=cases {
         let mut draw = Draw { numbers: Numbers::of_seed(seed), values: 3 };
         let body = draw.block(&[0, 1, 2], 3, 1);
         let outer = Step::For { rounds: 3, args: vec![2], given: vec![0], outs: draw.fresh(1), body };
         let whole = Block { yields: vec![draw.values - 1], steps: vec![outer] };
-        let mut text = "%v0 = memref.load %a[%i] : memref<256xi32>\n%v1 = arith.constant 3 : i32\n".to_owned();
+        let mut text =
+            "%v0 = memref.load %a[%i] : memref<256xi32>\n%v1 = arith.constant 3 : i32\n".to_owned();
         let mut inner = String::new();
         whole.print(&mut inner, &mut 0);
         text += inner.rsplit_once("scf.yield").expect("it yields").0;
@@ -174,5 +179,5 @@ fn random_loops_and_branches_hand_on_the_values_that_they_make() {
             wrong.push(seed);
         }
     }
-    assert_eq!(wrong, [], "seeds of {cases} with other results");
+    assert!(wrong.is_empty(), "seeds {wrong:?} of {cases} have other results");
 }

@@ -78,6 +78,11 @@ fn a_core_that_acquires_more_than_a_lock_begins_with_and_gets_none_is_told() {
         edited(SCALE, &[(work, &format!("{has}{memory}{work}")), (LOOP, &format!("{waits}{bound}"))])
     };
     assert_eq!((codes(&lock(0)), codes(&lock(1))), (vec![1855], vec![]));
+    // A loop acquires it until there is none, in this launch or a later one.
+    let gate = "    %gate = aie.lock(%core, 15) {init = 8 : i32, sym_name = \"gate\"}\n    %work = aie.core";
+    let takes = "        aie.use_lock(%gate, AcquireGreaterEqual, 1)\n";
+    let again = edited(SCALE, &[("    %work = aie.core", gate), (LOOP, &format!("{LOOP}{takes}"))]);
+    assert_eq!(codes(&again), [1855]);
 }
 
 /// A core that a channel feeds by locks makes other objects in each launch.
@@ -108,10 +113,8 @@ fn what_a_core_makes_of_nothing_is_not_left_to_the_next_launch() {
     let made = design(&text);
     assert_eq!(check(&made), []);
     // One that counts makes others in the next launch.
-    let counts = edited(
-        &text,
-        &[("arith.muli %three, %three : i32", "arith.index_cast %round : index to i32")],
-    );
+    let counts =
+        edited(&text, &[("arith.muli %three, %three : i32", "arith.index_cast %round : index to i32")]);
     assert_eq!(codes(&counts), [1849]);
     // A core that is fed leaves what is made of what it was given.
     let fewer = edited(

@@ -36,6 +36,17 @@ fn a_channel_is_named_with_its_direction_and_number() {
     assert!(found[0].message.ends_with(users), "{}", found[0].message);
 }
 
+/// More credits than buffers that both use are told of two cores too.
+#[test]
+fn locks_of_two_cores_begin_at_one_for_each_buffer_between_them() {
+    let pair = |free: u32, full: u32| {
+        let text = include_str!("designs/pair.mlir").replace("init = 0", &format!("init = {full}"));
+        codes(&text.replace("init = 1 : i32, lockID = 0", &format!("init = {free} : i32, lockID = 0")))
+    };
+    // What begins full gives the host an object that is none of the sequence, which is left to the next launch.
+    assert_eq!([pair(1, 0), pair(2, 0), pair(1, 1)], [vec![], vec![1856], vec![1849, 1856]]);
+}
+
 /// `SCALE` with so many transfers into `y`, and a loop of so many waits.
 fn rounds(starts: u32, waits: u32) -> String {
     let begin = SCALE.find("      aiex.npu.dma_memcpy_nd(%y").expect("it has an output");

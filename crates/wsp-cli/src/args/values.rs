@@ -122,9 +122,12 @@ pub(super) fn lengths(text: &str) -> Result<(String, Lengths), String> {
             Ordering::Equal => {
                 Err(format!("{first}..={last} is one length: write `--lengths {name}={first}`"))
             }
-            Ordering::Greater => {
-                Err(format!("{first}..={last} goes down: write `--lengths {name}={last}..={first}`"))
-            }
+            // Lengths of a range are 1 at least.
+            Ordering::Greater => Err(format!(
+                "{first}..={last} goes down: write `--lengths {name}={}..={}`",
+                last.max(1),
+                first.max(2)
+            )),
         };
     }
     let values: Option<Vec<i64>> = values.split(',').map(|value| value.trim().parse().ok()).collect();

@@ -224,6 +224,8 @@ fn one_design_is_for_launches_of_several_lengths() {
     }
     let (code, err, _) = emit("examples/aie/decode.wsp", &["--lengths", "tokens=60..=1"]);
     assert!(code == 2 && err.contains("60..=1 goes down: write `--lengths"), "{err}");
+    let (code, err, _) = emit("examples/aie/decode.wsp", &["--lengths", "tokens=5..=0"]);
+    assert!(code == 2 && err.contains("write `--lengths tokens=1..=5`"), "{err}");
     let twice = [&room[..], &["--set", "tokens=3"]].concat();
     let (code, err, _) = emit("examples/aie/decode.wsp", &twice);
     assert!(code == 1 && err.contains("gives a value to what `--lengths` gives several"), "{err}");

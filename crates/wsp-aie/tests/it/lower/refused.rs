@@ -223,6 +223,23 @@ fn the_extent_to_give_is_that_of_all_tasks() {
         assert!(found.0[0].help[0].contains("2560"), "{:?}", found.0[0]);
     }
     assert!(told(2560).is_ok());
+    // Those of a kernel whose first task comes later are among them.
+    let twice = "
+struct Also { uint32_t first; };
+PTO_KERNEL_IMPL(twice) {
+    auto desc = PTO_GET_DESCRIPTOR<Also>();
+    VecTile<float, 1, 64> t;
+    TLOAD(t, x, {desc.first});
+    TADD(t, t, t);
+    TSTORE(y, t, {desc.first});
+}
+";
+    let text = "use \"k.pto\"; workload main { parallel for i in 0..4 { copy(first = 64 * i); } parallel for i in 4..8 { twice(first = 64 * i); } }";
+    let plan = self::plan(text, &format!("{KERNELS}{twice}"), "xdna2");
+    let Err(RunError::Refused(found)) = run(&plan, args(&[("x", &array(&[100], 1))], &[])) else {
+        panic!("it is refused")
+    };
+    assert!(found.0[0].help[0].contains("512"), "{:?}", found.0[0]);
 }
 
 /// The help of a finding in a design names what a program writes, at the place where it stands there.

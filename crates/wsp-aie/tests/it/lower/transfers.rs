@@ -227,3 +227,65 @@ fn a_kernel_of_more_tensors_than_channels_is_told_which() {
     assert!(found.0[0].code.0 == 1871 && told.contains("`x`, `u`, `v` by 3 fifos"), "{told}");
     assert!(told.contains("load fewer tensors") && !told.contains("node"), "{told}");
 }
+
+/// A tile that a loop carries has its whole extent behind the loop: what is stored of it is all of the box, and no input.
+#[test]
+fn what_a_loop_accumulates_is_stored_as_a_whole() {
+    let kernels = "
+        PTO_SHAPE(x, 32, 64)
+        PTO_SHAPE(w, 64, 16)
+        PTO_SHAPE(y, 32, 16)
+        struct A { uint32_t i; };
+        PTO_KERNEL_IMPL(a) {
+            auto desc = PTO_GET_DESCRIPTOR<A>();
+            LeftTile<float, 8, 16> l;
+            RightTile<float, 16, 16> r;
+            AccTile<float, 8, 16> c;
+            TASSIGN(c, 0.0f);
+            for (uint32_t q = 0; q < 64; q += 16) {
+                TLOAD(l, x, {desc.i * 8, q});
+                TLOAD(r, w, {q, 0});
+                TMATMUL_ACC(c, l, r);
+            }
+            TSTORE(y, c, {desc.i * 8, 0});
+        }";
+    let text = "use \"k.pto\"; workload main { parallel for i in 0..4 { a(i); } }";
+    is_plain(text, kernels, &[("x", &array(&[32, 64], 1)), ("w", &array(&[64, 16], 2))]);
+}
+
+/// A core that keeps a part of an object takes it a round later, and boxes of the host that another core needs too are there until then.
+#[test]
+fn stages_that_read_one_tensor_go_on_with_a_last_box_that_is_not_whole() {
+    let kernels = "
+        PTO_SHAPE(x, 8, 16)
+        PTO_SHAPE(y, 8, 16)
+        PTO_TENSOR(ring, float, 4, 16)
+        struct A { uint32_t i, to, count; };
+        struct B { uint32_t i, from, count; };
+        PTO_KERNEL_IMPL(twice) {
+            auto desc = PTO_GET_DESCRIPTOR<A>();
+            VecTile<float, 2, 16> t;
+            TLOAD(t, x, {desc.i * 2, 0}, desc.count);
+            TMULS(t, t, 2.0f);
+            TSTORE(ring, t, {desc.to * 2, 0});
+        }
+        PTO_KERNEL_IMPL(add) {
+            auto desc = PTO_GET_DESCRIPTOR<B>();
+            VecTile<float, 2, 16> t;
+            VecTile<float, 2, 16> r;
+            TLOAD(t, ring, {desc.from * 2, 0}, desc.count);
+            TLOAD(r, x, {desc.i * 2, 0}, desc.count);
+            TADD(t, t, r);
+            TSTORE(y, t, {desc.i * 2, 0});
+        }";
+    let text = "use \"k.pto\"; workload main { channel c[2]; pipeline {
+        process a { parallel for i in 0..4 { send c as s { twice(i = i, to = s, count = min(2, 7 - 2 * i)); } } }
+        process b { parallel for i in 0..4 { consume c as s { add(i = i, from = s, count = min(2, 7 - 2 * i)); } } }
+    } }";
+    let x = array(&[8, 16], 1);
+    let found = run(&plan(text, kernels, "xdna2"), args(&[("x", &x)], &[]))
+        .unwrap_or_else(|fault| panic!("{fault:?}"));
+    for (found, x) in numbers(&found.outputs["y"]).iter().zip(numbers(&x)).take(7 * 16) {
+        assert!((found - 3.0 * x).abs() < 1e-4, "{found}, {x}");
+    }
+}
