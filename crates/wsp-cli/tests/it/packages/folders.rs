@@ -264,6 +264,27 @@ fn folders_that_are_not_needed_do_not_stay() {
     assert!(folder.path("r/main.cpp").is_file() && !folder.path("q").exists());
 }
 
+#[test]
+fn folders_around_a_relative_path_are_made() {
+    let folder = Folder::with(&[("two.pto", TWO_KERNELS)]);
+    let emit = |to: &str, stage: &str| {
+        let args = ["emit", "two.pto", "--target", "a2", "--stage", stage, "-o", to];
+        let mut command = crate::command::wsp(&args);
+        command.current_dir(folder.path(""));
+        crate::command::ended(command)
+    };
+    for (to, stage, file) in [
+        ("out/in/p", "package", "out/in/p/main.cpp"),
+        ("kernels/k", "kernels", "kernels/k/mlp_kernel.cpp"),
+        ("q/../r", "package", "r/main.cpp"),
+        ("./dot/p", "package", "dot/p/main.cpp"),
+    ] {
+        let (code, _, err) = emit(to, stage);
+        assert!(code == 0 && folder.path(file).is_file(), "{to}: {err}");
+    }
+    assert!(!folder.path("q").exists());
+}
+
 /// Names of C++ have no underscore at their end.
 #[test]
 fn kernels_whose_names_are_one_in_cpp_get_two() {
