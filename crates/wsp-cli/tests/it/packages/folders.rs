@@ -243,16 +243,37 @@ fn what_a_killed_process_left_is_no_hindrance() {
     let folder = Folder::with(&[("two.pto", TWO_KERNELS)]);
     let args = ["emit", &folder.at("two.pto"), "--target", "a2", "-o", &folder.at("p")];
     assert_eq!(run(&args).0, 0);
-    let mut gone = std::process::Command::new("true").spawn().unwrap();
-    gone.wait().unwrap();
-    let left =
-        |process: u32| ["p", "p/kernels"].map(|of| folder.path(&format!("{of}/.wsp-{process}-1.partial")));
-    let all = [left(gone.id()), left(std::process::id())];
-    all.iter().flatten().for_each(|left| std::fs::write(left, "half").unwrap());
+    // Of any process: its number may be that of one in another container.
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(25 * 60 * 60);
+    let left = |name: &str, is_old: bool| {
+        ["p", "p/kernels"].map(|of| {
+            let path = folder.path(&format!("{of}/{name}"));
+            std::fs::write(&path, "half").unwrap();
+            if is_old {
+                std::fs::File::options().write(true).open(&path).unwrap().set_modified(old).unwrap();
+            }
+            path
+        })
+    };
+    let own = format!(".wsp-{}-1.partial", std::process::id());
+    let all = [left(".wsp-999999-1.partial", true), left(&own, true), left(".wsp-999999-2.partial", false)];
     let (code, _, err) = run(&args);
     assert_eq!((code, err.as_str()), (0, ""));
-    // Those of a process that runs may still be needed.
-    assert_eq!(all.map(|of| of.map(|left| left.exists())), [[false; 2], [true; 2]]);
+    // One that was written to lately may still be needed.
+    assert_eq!(all.map(|of| of.map(|left| left.exists())), [[false; 2], [false; 2], [true; 2]]);
+    // Others have names that are nearly the same.
+    for name in
+        [".wsp-999999-notes.partial", ".wsp-+999999-1.partial", ".wsp-9-.partial", ".wsp-notes.partial"]
+    {
+        let [kept, within] = left(name, true);
+        std::fs::remove_file(within).unwrap();
+        let (code, _, err) = run(&args);
+        assert!(
+            code == 1 && kept.exists() && err.contains(&format!("holds `{name}` beside a package")),
+            "{err}"
+        );
+        std::fs::remove_file(kept).unwrap();
+    }
 }
 
 #[test]
