@@ -259,8 +259,8 @@ fn elements(plan: &LoweredPlan, options: &EmitOptions) -> Vec<Option<DType>> {
         Elem::Of(of) if of.index() != at => None,
         Elem::Of(_) => {
             let used = plan.tensors[at];
-            // Of a workload, what tasks load is given to its launches or stored by other tasks before.
-            let is_made = !used.read || plan.called.is_some() && !options.arrays.is_empty();
+            // Of a workload, what tasks load is given to its launches or stored by other tasks before, which are of a kernel that begins with it.
+            let is_made = !used.read || !options.arrays.is_empty() && begins_with_a_store(plan, at);
             let is_output = tensor.storage == Storage::Launch && used.written && is_made;
             let name = orchestration::name_of_tensor(module, TensorId(at as u32));
             let array = options.arrays.iter().find(|array| Some(&array.name) == name.as_ref());
@@ -274,6 +274,17 @@ fn elements(plan: &LoweredPlan, options: &EmitOptions) -> Vec<Option<DType>> {
         }
     }
     elems
+}
+
+/// Whether some kernel that a workload calls stores to a tensor before it loads from it.
+fn begins_with_a_store(plan: &LoweredPlan, tensor: usize) -> bool {
+    let first = |kernel: &FuncId| {
+        plan.accesses[kernel.index()]
+            .iter()
+            .find(|access| plan.memory[access.tensor.index()] == plan.memory[tensor])
+    };
+    let mut firsts = plan.called.iter().flatten().filter_map(first);
+    firsts.any(|access| access.mode == AccessKind::Write)
 }
 
 /// Values of parameters that kernels are made for: those that are given and, of extents that sizes of tiles depend on, those of
