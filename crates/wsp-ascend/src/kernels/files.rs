@@ -1,6 +1,6 @@
 //! Kernels of a file as a package: a file of C++ for each.
 
-use super::{Chip, KernelSource, codes, emit_kernel_of, known_elements};
+use super::{Chip, KernelSource, codes, emit_kernel_of, identifier, known_elements};
 use std::path::{Path, PathBuf};
 use wsp_backend::codes::NO_FILES;
 use wsp_backend::{CheckedKernel, CheckedKernels, Emitted, KernelsSource, MemoryUse};
@@ -112,6 +112,10 @@ fn made(source: &KernelsSource) -> Result<(Vec<Diagnostic>, Vec<Made>), Diagnost
     };
     let module = into_verified(Module::clone(&source.file.module))?;
     let params = params(&module, &source.file.set)?;
+    let kernels = wanted(&module, source.kernel.as_deref())?;
+    let mut apart = Module::clone(&module);
+    names_apart(&mut apart, &kernels);
+    let module = into_verified(apart)?;
     let elems: Vec<Option<DType>> = module
         .tensors
         .iter()
@@ -129,16 +133,17 @@ fn made(source: &KernelsSource) -> Result<(Vec<Diagnostic>, Vec<Made>), Diagnost
             missing.extend(known_elements(&module, function, known).err().into_iter().flatten());
             return Err(missing);
         }
-        let name = &module.functions[kernel.index()].name;
+        let name = &source.file.module.functions[kernel.index()].name;
         let made = emit_kernel_of(&module, kernel, known, chip, None).map_err(|found| named(found, name))?;
-        let made = KernelSource { notes: named(made.notes, name), ..made };
+        let mut made = KernelSource { notes: named(made.notes, name), ..made };
+        made.program.name.clone_from(name);
         let twice = files(&made).map(|(path, _)| path).find(|path| !paths.insert(path.clone()));
         match twice {
-            Some(twice) => Err(vec![same_file(&module, kernel, &twice)]),
+            Some(twice) => Err(vec![same_file(&source.file.module, kernel, &twice)]),
             None => Ok(made),
         }
     };
-    let all = wanted(&module, source.kernel.as_deref())?.into_iter().map(&mut one).collect();
+    let all = kernels.into_iter().map(&mut one).collect();
     Ok((unmet(&module, known), all))
 }
 
@@ -173,14 +178,36 @@ fn number(value: Const) -> String {
     }
 }
 
-/// Two kernels whose names differ in underscores alone.
-fn same_file(module: &Verified, kernel: FuncId, path: &Path) -> Diagnostic {
+/// Gives kernels whose names are one identifier of C++, as `k` and `k_`, others: `k_n2`, with which the name of no kernel begins. Behind the
+/// names of parts of a kernel is a number alone.
+pub(crate) fn names_apart(module: &mut Module, kernels: &[FuncId]) {
+    let names =
+        kernels.iter().map(|kernel| identifier(&module.functions[kernel.index()].name).to_lowercase());
+    let all: OrderedSet<String> = names.collect();
+    let mut taken: OrderedSet<String> = OrderedSet::new();
+    for kernel in kernels {
+        let name = &mut module.functions[kernel.index()].name;
+        let own = identifier(name);
+        if taken.insert(own.clone()) {
+            continue;
+        }
+        let is_free = |other: &String| !all.iter().any(|name| name.starts_with(&other.to_lowercase()));
+        let mut others = (2_u32..).map(|number| format!("{own}_n{number}")).filter(is_free);
+        if let Some(other) = others.find(|other| taken.insert(other.clone())) {
+            *name = other;
+        }
+    }
+}
+
+/// A kernel that is called as a part of another.
+fn same_file(module: &Module, kernel: FuncId, path: &Path) -> Diagnostic {
     let function = &module.functions[kernel.index()];
     let message =
         format!("kernel `{}` and one before it are both written to `{}`", function.name, path.display());
-    Diagnostic::error(codes::NOT_EMITTED, message).at(function.span, "").help(
-        "give them names that differ in more than underscores, or emit one at a time with `--kernel NAME`",
-    )
+    Diagnostic::error(codes::NOT_EMITTED, message)
+        .at(function.span, "")
+        .note("parts of a kernel have its name with a number behind it")
+        .help("give one of them another name, or emit one at a time with `--kernel NAME`")
 }
 
 /// The kernels that are asked for.

@@ -3,6 +3,7 @@
 use crate::kernels::identifier;
 use wsp_core::{AxisId, CacheId, FuncId, LocalId, ParamId, TensorId, TierSetId};
 use wsp_ir::{DerivedArray, Function, MetaKind, Module};
+use wsp_ordered::OrderedSet;
 use wsp_plan::LoweredPlan;
 
 /// Names of one program.
@@ -19,11 +20,15 @@ pub(super) struct Names {
 
 pub(super) fn all<T>(prefix: &str, of: &[T], name: impl Fn(&T) -> &str) -> Vec<String> {
     let plain: Vec<String> = of.iter().map(|one| identifier(name(one))).collect();
-    let one = |(at, text): (usize, &String)| match plain[..at].contains(text) {
-        true => format!("{prefix}_{text}_{at}"),
-        false => format!("{prefix}_{text}"),
+    let all: OrderedSet<&String> = plain.iter().collect();
+    let mut taken = OrderedSet::new();
+    let mut one = |(at, text): (usize, &String)| {
+        // One with a number behind it may be that of another, before or after it.
+        let others = (at..).map(|number| format!("{text}_{number}")).filter(|other| !all.contains(other));
+        let own = std::iter::once(text.clone()).chain(others).find(|own| taken.insert(own.clone()));
+        format!("{prefix}_{}", own.as_ref().unwrap_or(text))
     };
-    plain.iter().enumerate().map(one).collect()
+    plain.iter().enumerate().map(&mut one).collect()
 }
 
 impl Names {

@@ -43,7 +43,13 @@ pub(super) fn tasks<'a>(made: &'a [Made], on_host: &[FuncId]) -> Result<Vec<Task
             };
             if let Some(other) = all.iter().find(|other| other.id == id) {
                 let message = format!("{} and {of} have one name in C++: `{id}`", other.of);
-                let help = "give the kernels names that differ in more than case and underscores";
+                let is_part = |of: &str| of.starts_with("part ");
+                let help = match is_part(&of) || is_part(&other.of) {
+                    true => {
+                        "give one of the kernels another name: parts of a kernel have its name with a number behind it"
+                    }
+                    false => "give the kernels names that differ in more than case",
+                };
                 found.push(Diagnostic::error(codes::SAME_NAME, message).help(help));
             }
             all.push(Task { id, params, source, on_host, of });

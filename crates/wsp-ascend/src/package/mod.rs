@@ -23,7 +23,7 @@ mod unit;
 mod walk;
 mod workload;
 
-use crate::kernels::{Chip, codes, emit_kernel_of, files, identifier};
+use crate::kernels::{Chip, codes, emit_kernel_of, files};
 use crate::orchestration::{self, Generated, Made};
 use crate::places;
 use crate::{expander, host, runtime_headers};
@@ -34,10 +34,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, Builder, ScopedJoinHandle};
 use wsp_backend::codes::NO_FILES;
 use wsp_backend::{ArrayForm, EmitOptions, Emitted, Expansion, KvLayout, MANIFEST, Package, PackagePart};
-use wsp_core::{DType, FuncId, ParamId, TensorId};
+use wsp_core::{AccessKind, DType, FuncId, ParamId, TensorId};
 use wsp_diag::{Diagnostic, Diagnostics};
 use wsp_ir::{Const, Consumer, Dim, Elem, ExprKind, Module, ParamSource, Storage, into_verified};
-use wsp_ordered::{Arrange, OrderedSet};
+use wsp_ordered::Arrange;
 use wsp_plan::{Array, Arrays, LoweredPlan, Target};
 use wsp_tile::Known;
 
@@ -187,7 +187,7 @@ fn kernels_of(
     chip: Chip,
 ) -> Result<(Vec<Made>, Vec<Diagnostic>), Diagnostics> {
     let mut module = plan.module.clone();
-    names_apart(&mut module, reached);
+    files::names_apart(&mut module, reached);
     let module = into_verified(module)?;
     let (mut made, mut notes, mut found) = (Vec::new(), Vec::new(), Vec::new());
     let emitted = each(reached, |kernel| {
@@ -202,8 +202,9 @@ fn kernels_of(
     for (kernel, emitted) in reached.iter().copied().zip(emitted) {
         let name = &plan.module.functions[kernel.index()].name;
         match emitted {
-            Ok(source) => {
+            Ok(mut source) => {
                 notes.extend(files::named(source.notes.clone(), name));
+                source.program.name.clone_from(name);
                 made.push(Made { kernel, source });
             }
             Err((faults, true)) => faults.into_iter().for_each(|one| join(&mut found, one)),
@@ -211,22 +212,6 @@ fn kernels_of(
         }
     }
     if found.is_empty() { Ok((made, notes)) } else { Err(Diagnostics(found)) }
-}
-
-/// Gives kernels whose names are one identifier of C++, as `k` and `k_`, others: numbers behind it that no kernel has.
-fn names_apart(module: &mut Module, kernels: &[FuncId]) {
-    let mut taken: OrderedSet<String> = OrderedSet::new();
-    let all: OrderedSet<String> =
-        kernels.iter().map(|kernel| identifier(&module.functions[kernel.index()].name)).collect();
-    for kernel in kernels {
-        let name = &mut module.functions[kernel.index()].name;
-        let own = identifier(name);
-        if !taken.insert(own.clone()) {
-            let mut others = (2..).map(|number| format!("{own}_{number}"));
-            *name = others.find(|other| !all.contains(other) && !taken.contains(other)).unwrap_or(own);
-            taken.insert(name.clone());
-        }
-    }
 }
 
 /// Bytes of the stacks of threads that write kernels, as of those that compile for Python.
@@ -274,8 +259,8 @@ fn elements(plan: &LoweredPlan, options: &EmitOptions) -> Vec<Option<DType>> {
         Elem::Of(of) if of.index() != at => None,
         Elem::Of(_) => {
             let used = plan.tensors[at];
-            // Of a workload, what tasks load is given to its launches or stored by other tasks before.
-            let is_made = !used.read || plan.called.is_some() && !options.arrays.is_empty();
+            // Of a workload, what tasks load is given to its launches or stored by other tasks before, which are of a kernel that begins with it.
+            let is_made = !used.read || !options.arrays.is_empty() && begins_with_a_store(plan, at);
             let is_output = tensor.storage == Storage::Launch && used.written && is_made;
             let name = orchestration::name_of_tensor(module, TensorId(at as u32));
             let array = options.arrays.iter().find(|array| Some(&array.name) == name.as_ref());
@@ -289,6 +274,17 @@ fn elements(plan: &LoweredPlan, options: &EmitOptions) -> Vec<Option<DType>> {
         }
     }
     elems
+}
+
+/// Whether some kernel that a workload calls stores to a tensor before it loads from it.
+fn begins_with_a_store(plan: &LoweredPlan, tensor: usize) -> bool {
+    let first = |kernel: &FuncId| {
+        plan.accesses[kernel.index()]
+            .iter()
+            .find(|access| plan.memory[access.tensor.index()] == plan.memory[tensor])
+    };
+    let mut firsts = plan.called.iter().flatten().filter_map(first);
+    firsts.any(|access| access.mode == AccessKind::Write)
 }
 
 /// Values of parameters that kernels are made for: those that are given and, of extents that sizes of tiles depend on, those of

@@ -4,9 +4,6 @@ use super::archive::write_to;
 use super::fault::unwritable;
 use super::place;
 use crate::interrupt::{self, Leftover};
-use nix::errno::Errno;
-use nix::sys::signal::kill;
-use nix::unistd::Pid;
 use pto_wsp::codes;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{BufWriter, ErrorKind, IsTerminal as _, Write};
@@ -14,6 +11,7 @@ use std::os::fd::AsFd as _;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 use wsp_diag::Diagnostic;
 use wsp_plan::Arrays;
 
@@ -300,17 +298,24 @@ pub(crate) fn beside(file: &Path) -> PathBuf {
     }
 }
 
-/// Whether a name is that of a file which is not complete, or was not when its process was killed.
+/// Whether a name is one that [`beside`] gives: that of a file which is not complete, or was not when its process was killed.
 pub(crate) fn is_partial(name: &Path) -> bool {
-    let name = name.as_os_str().as_encoded_bytes();
-    name.starts_with(PARTIAL.as_bytes()) && name.ends_with(PARTIAL_END.as_bytes())
+    let text = name.to_str().and_then(|name| name.strip_prefix(PARTIAL)?.strip_suffix(PARTIAL_END));
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.and_then(|text| text.split_once('-'))
+        .is_some_and(|(process, at)| is_number(process) && is_number(at))
 }
 
-/// Whether it is one of a process that is gone.
-pub(crate) fn is_abandoned(name: &Path) -> bool {
-    let text = name.to_str().and_then(|name| name.strip_prefix(PARTIAL)?.strip_suffix(PARTIAL_END));
-    let process = text.and_then(|text| text.split_once('-')?.0.parse().ok()).filter(|process| *process > 0);
-    process.is_some_and(|process| kill(Pid::from_raw(process), None) == Err(Errno::ESRCH))
+/// How long a file is not written to before its process is taken to be gone.
+const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Whether a partial file is one of a process that is gone. Numbers of processes say nothing: those of other containers and machines that write
+/// the folder are not known here.
+pub(crate) fn is_abandoned(path: &Path) -> bool {
+    let meta = std::fs::symlink_metadata(path).ok().filter(Metadata::is_file);
+    let since = meta.and_then(|meta| meta.modified().ok()?.elapsed().ok());
+    path.file_name().is_some_and(|name| is_partial(Path::new(name)))
+        && since.is_some_and(|since| since > ABANDONED)
 }
 
 /// Whether a path leads to where standard output goes; anything may go to a device that keeps nothing.

@@ -75,8 +75,13 @@ fn what_is_wrong_is_one_diagnostic_and_nothing_is_written() {
     let random = kernel("k", "VecTile<float, 8, 64> t; TRANDOM(t, 1, 0, 64); TSTORE(y, t, {0, 0});");
     let doubles =
         kernel("k", "VecTile<double, 8, 64> t; TLOAD(t, x, {0, 0}); TEXP(t, t); TSTORE(y, t, {0, 0});");
-    let other = kernel("k_", DOUBLE).replace("<D>", "<E>");
-    let alike = format!("{} struct E {{ uint32_t first; }}; {other}", kernel("k", DOUBLE));
+    let other = kernel("k_2", DOUBLE).replace("<D>", "<E>");
+    let parts = kernel(
+        "k",
+        "VecTile<float, 16, 16> t; RightTile<float, 16, 16> w; VecTile<float, 16, 16> o; TLOAD(t, x, {0, 0}); TEXP(t, t);
+         TLOAD(w, x, {0, 0}); TMATMUL(o, t, w); TEXP(o, o); TSTORE(y, o, {0, 0});",
+    );
+    let alike = format!("{parts} struct E {{ uint32_t first; }}; {other}");
     let even = format!("PTO_REQUIRE(cols % 2 == 0) PTO_REQUIRE(rows > 0) {}", kernel("k", DOUBLE));
     let set: &[&str] = &["--target", "a2", "--set", "cols=64"];
     for (kernels, more, code, part) in [
@@ -85,7 +90,7 @@ fn what_is_wrong_is_one_diagnostic_and_nothing_is_written() {
         (&good, &["--target", "a2", "--set", "cols=64", "--kernel", "kk"], "WSP1725", "did you mean `k`?"),
         (&even, &["--target", "a2", "--set", "cols=65"], "WSP1731", "cols = 65"),
         (&products, set, "WSP1722", "which another task or the order of tasks needs"),
-        (&alike, set, "WSP1721", "kernel `k_` and one before it are both written to `k.cpp`"),
+        (&alike, set, "WSP1721", "kernel `k_2` and one before it are both written to `k_2.cpp`"),
         (&large, set, "WSP1705", "262144 bytes at once do not fit UB, which has 188416"),
         (&random, set, "WSP1720", "a2 has no instructions for `random`"),
         (&doubles, set, "WSP1720", "a2 has no elements of `f64`"),

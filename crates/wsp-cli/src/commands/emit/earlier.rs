@@ -160,8 +160,8 @@ pub(super) fn abandoned(folder: &Path, package: &Package) -> Vec<PathBuf> {
     let within: OrderedSet<&Path> = package.files.iter().filter_map(|(path, _)| path.parent()).collect();
     let whole = |within: &&Path| {
         let within = folder.join(within);
-        let left = entries(&within).into_iter().filter(|name| is_abandoned(name));
-        left.map(|name| within.join(name)).filter(|path| path.is_file()).collect::<Vec<_>>()
+        let all = entries(&within).into_iter().map(|name| within.join(name));
+        all.filter(|path| is_abandoned(path)).collect::<Vec<_>>()
     };
     within.iter().flat_map(whole).collect()
 }

@@ -157,7 +157,9 @@ fn replace(folder: &Path, package: &Package, made: &mut Made) -> Result<(), Diag
 
 /// Makes a folder and those around it, and adds those that were not there to `made`.
 fn make(folder: &Path, made: &mut Made) -> Result<(), Diagnostic> {
-    let mut absent: Vec<&Path> = folder.ancestors().take_while(|way| !way.exists()).collect();
+    // The last of a relative path is empty, which is the working folder.
+    let ways = folder.ancestors().filter(|way| *way != Path::new(""));
+    let mut absent: Vec<&Path> = ways.take_while(|way| !way.exists()).collect();
     absent.reverse();
     for way in absent {
         match Leftover::new_way(way) {

@@ -243,16 +243,37 @@ fn what_a_killed_process_left_is_no_hindrance() {
     let folder = Folder::with(&[("two.pto", TWO_KERNELS)]);
     let args = ["emit", &folder.at("two.pto"), "--target", "a2", "-o", &folder.at("p")];
     assert_eq!(run(&args).0, 0);
-    let mut gone = std::process::Command::new("true").spawn().unwrap();
-    gone.wait().unwrap();
-    let left =
-        |process: u32| ["p", "p/kernels"].map(|of| folder.path(&format!("{of}/.wsp-{process}-1.partial")));
-    let all = [left(gone.id()), left(std::process::id())];
-    all.iter().flatten().for_each(|left| std::fs::write(left, "half").unwrap());
+    // Of any process: its number may be that of one in another container.
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(25 * 60 * 60);
+    let left = |name: &str, is_old: bool| {
+        ["p", "p/kernels"].map(|of| {
+            let path = folder.path(&format!("{of}/{name}"));
+            std::fs::write(&path, "half").unwrap();
+            if is_old {
+                std::fs::File::options().write(true).open(&path).unwrap().set_modified(old).unwrap();
+            }
+            path
+        })
+    };
+    let own = format!(".wsp-{}-1.partial", std::process::id());
+    let all = [left(".wsp-999999-1.partial", true), left(&own, true), left(".wsp-999999-2.partial", false)];
     let (code, _, err) = run(&args);
     assert_eq!((code, err.as_str()), (0, ""));
-    // Those of a process that runs may still be needed.
-    assert_eq!(all.map(|of| of.map(|left| left.exists())), [[false; 2], [true; 2]]);
+    // One that was written to lately may still be needed.
+    assert_eq!(all.map(|of| of.map(|left| left.exists())), [[false; 2], [false; 2], [true; 2]]);
+    // Others have names that are nearly the same.
+    for name in
+        [".wsp-999999-notes.partial", ".wsp-+999999-1.partial", ".wsp-9-.partial", ".wsp-notes.partial"]
+    {
+        let [kept, within] = left(name, true);
+        std::fs::remove_file(within).unwrap();
+        let (code, _, err) = run(&args);
+        assert!(
+            code == 1 && kept.exists() && err.contains(&format!("holds `{name}` beside a package")),
+            "{err}"
+        );
+        std::fs::remove_file(kept).unwrap();
+    }
 }
 
 #[test]
@@ -262,6 +283,27 @@ fn folders_that_are_not_needed_do_not_stay() {
     let (code, _, err) = emit("q/../r");
     assert_eq!(code, 0, "{err}");
     assert!(folder.path("r/main.cpp").is_file() && !folder.path("q").exists());
+}
+
+#[test]
+fn folders_around_a_relative_path_are_made() {
+    let folder = Folder::with(&[("two.pto", TWO_KERNELS)]);
+    let emit = |to: &str, stage: &str| {
+        let args = ["emit", "two.pto", "--target", "a2", "--stage", stage, "-o", to];
+        let mut command = crate::command::wsp(&args);
+        command.current_dir(folder.path(""));
+        crate::command::ended(command)
+    };
+    for (to, stage, file) in [
+        ("out/in/p", "package", "out/in/p/main.cpp"),
+        ("kernels/k", "kernels", "kernels/k/mlp_kernel.cpp"),
+        ("q/../r", "package", "r/main.cpp"),
+        ("./dot/p", "package", "dot/p/main.cpp"),
+    ] {
+        let (code, _, err) = emit(to, stage);
+        assert!(code == 0 && folder.path(file).is_file(), "{to}: {err}");
+    }
+    assert!(!folder.path("q").exists());
 }
 
 /// Names of C++ have no underscore at their end.
@@ -275,12 +317,60 @@ fn kernels_whose_names_are_one_in_cpp_get_two() {
     };
     let (code, err, folder) = named("k_");
     assert_eq!(code, 0, "{err}");
-    assert!(["p/kernels/k.cpp", "p/kernels/k_2.cpp"].iter().all(|file| folder.path(file).is_file()));
-    let check = "#include \"kernel_ids.h\"\nstatic_assert(K_TASK != K_2_TASK);\n";
+    assert!(["p/kernels/k.cpp", "p/kernels/k_n2.cpp"].iter().all(|file| folder.path(file).is_file()));
+    let check = "#include \"kernel_ids.h\"\nstatic_assert(K_TASK != K_N2_TASK);\n";
     std::fs::write(folder.path("p/check.cpp"), check).unwrap();
     super::beside::compile(&folder.path("p"), &["-fsyntax-only", "-I.", "-Iinclude", "-Ihost", "check.cpp"]);
     let (code, err, _) = named("K");
     assert!(code == 1 && err.contains("kernel `k` and kernel `K` have one name in C++: `K_TASK`"), "{err}");
+}
+
+/// Parts of a kernel have its name with a number behind it, and other kernels may be called so.
+#[test]
+fn names_in_cpp_are_apart_from_those_of_parts_and_of_others() {
+    let pair = "TADDS(t, t, 1.0f); RightTile<float, 64, 64> w; TLOAD(w, x, {0, 0}); VecTile<float, 16, 64> o; \
+        TMATMUL(o, t, w); TADDS(o, o, 1.0f); TSTORE(y, o, {d.at, 0});";
+    let copy = "TSTORE(y, t, {d.at, 0});";
+    let program = |kernels: &[(&str, &str)]| {
+        let mut text = "PTO_SHAPE(x, 64, 64)\nPTO_SHAPE(y, 64, 64)\n".to_owned();
+        let mut emits = String::new();
+        for (at, (name, body)) in kernels.iter().enumerate() {
+            text += &format!(
+                "struct D{at} {{ uint32_t at; }};\nPTO_KERNEL_IMPL({name}) {{ auto d = PTO_GET_DESCRIPTOR<D{at}>(); \
+                 VecTile<float, 16, 64> t; TLOAD(t, x, {{d.at, 0}}); {body} }}\n"
+            );
+            emits += &format!("if (r == {at}) {{ PTO_EMIT_DESCRIPTOR(D{at}{{ .at = r * 16 }}); }} ");
+        }
+        text + "PTO_SPACE(P) { PTO_AXIS(r, 0, 4) }\nPTO_DESCRIPTOR_GEN(P) { PTO_SCHEDULED_FOR(r) { "
+            + &emits
+            + "} }\nvoid go(Tensor<float> x, Tensor<float> y) { PTO_LAUNCH(P, { .x = x, .y = y }); }\n"
+    };
+    let parts = program(&[("k", pair), ("k_", copy)]);
+    let several = program(&[("k", copy), ("k_", copy), ("k_2", copy), ("k_n2", copy)]);
+    let called = program(&[("k", pair), ("k_2", copy)]);
+    let folder = Folder::with(&[("parts.pto", &parts), ("several.pto", &several), ("called.pto", &called)]);
+    let emit = |name: &str, stage: &str, to: &str| {
+        run(&["emit", &folder.at(name), "--target", "a2", "--stage", stage, "-o", &folder.at(to)])
+    };
+    for (name, files) in [
+        ("parts", &["k.hpp", "k_0.cpp", "k_1.cpp", "k_2.cpp", "k_n2.cpp"][..]),
+        ("several", &["k.cpp", "k_2.cpp", "k_n2.cpp", "k_n3.cpp"]),
+    ] {
+        for (stage, to) in [("package", "p/kernels"), ("kernels", "k")] {
+            let (code, _, err) = emit(&format!("{name}.pto"), stage, to.trim_end_matches("/kernels"));
+            assert_eq!(code, 0, "{name} {stage}: {err}");
+            let mut found: Vec<_> =
+                std::fs::read_dir(folder.path(to)).unwrap().map(|one| one.unwrap().file_name()).collect();
+            found.sort();
+            assert_eq!(found, files, "{stage}");
+        }
+        let options = ["-fsyntax-only", "-I.", "-Iinclude", "-Ihost", "orchestration.cpp"];
+        super::beside::compile(&folder.path("p"), &options);
+        ["p", "k"].iter().for_each(|of| std::fs::remove_dir_all(folder.path(of)).unwrap());
+    }
+    let (code, _, err) = emit("called.pto", "package", "p");
+    assert!(code == 1 && err.contains("part `k_2` of kernel `k` and kernel `k_2`"), "{err}");
+    assert!(err.contains("parts of a kernel have its name with a number behind it"), "{err}");
 }
 
 /// The list of tasks is a macro whose parameter would stand for a kernel of its name.

@@ -239,7 +239,7 @@ fn packages_have_no_grid_of_tiles() {
     assert!(err.contains("target `cpu_sim` has one, simulated"), "{err}");
 }
 
-/// An array that is not given begins with zeros, whether tasks only store it or load what they have stored.
+/// An array that is not given has no value until a task stores it, and other tasks may load what one has stored.
 #[test]
 fn what_a_task_stores_and_loads_need_not_be_given() {
     let rows = ROWS.replace("PTO_TENSOR(kept, float, rows, cols)", "PTO_SHAPE(kept, rows, cols)");
@@ -258,4 +258,16 @@ fn what_a_task_stores_and_loads_need_not_be_given() {
     // Without arrays nothing says what a launch is given.
     let (code, _, err) = emit(&[]);
     assert!(code == 1 && err.contains("the elements of `kept` are not known at emission"), "{err}");
+    // Where each kernel loads it first, no task has stored it before.
+    let sums = "PTO_SHAPE(x, n)\nPTO_SHAPE(acc, n)\nstruct Part { uint32_t first; };\nPTO_KERNEL_IMPL(add) {\n\
+        auto d = PTO_GET_DESCRIPTOR<Part>();\nVecTile<float, 1, 64> t;\nVecTile<float, 1, 64> u;\nTLOAD(t, x, {d.first});\n\
+        TLOAD(u, acc, {d.first});\nTADD(u, t, u);\nTSTORE(acc, u, {d.first});\n}\n";
+    let sums_of = "use \"sums.pto\"; workload main { parallel for i in 0..4 { add(first = 64 * i); } }";
+    let folder = Folder::with(&[("sums.pto", sums), ("sums.wsp", sums_of)]);
+    std::fs::create_dir(folder.path("in")).unwrap();
+    save(&folder.path("in"), "x", &Array::of(&[256], &numbers(1, 256)).unwrap());
+    let x = format!("x={}", folder.at("in/x.npy"));
+    let (code, _, err) =
+        run(&["emit", &folder.at("sums.wsp"), "--target", "a2", "-o", &folder.at("p"), "--input", &x]);
+    assert!(code == 1 && err.contains("the elements of `acc` are not known at emission"), "{err}");
 }
