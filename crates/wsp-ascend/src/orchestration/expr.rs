@@ -107,7 +107,7 @@ impl Printer<'_> {
                     Arg::Scalar(e) => (self.operand(e), e.ty.c_name()),
                     Arg::Array(array) => (Operand::new(self.array(*array), false), "IntArray"),
                 });
-                call(self.names.function(*function), &given.collect::<Vec<_>>())
+                call(self.names.function(*function), &here(), &given.collect::<Vec<_>>())
             }
             ExprKind::SelectTier(set, value) => {
                 self.needs.borrow_mut().tiers.insert(*set);

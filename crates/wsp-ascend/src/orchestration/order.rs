@@ -75,15 +75,16 @@ pub(super) fn int_can_fail(e: &IntExpr) -> bool {
 }
 
 /// Arguments of a call of `function`, the first ones first; `types` are theirs.
-pub(super) fn call(function: &str, args: &[(Operand, &str)]) -> String {
+pub(super) fn call(function: &str, place: &str, args: &[(Operand, &str)]) -> String {
+    let planner = format!("s.called({})", place.trim_start_matches(", "));
     let texts: Vec<&str> = args.iter().map(|(operand, _)| operand.text.as_str()).collect();
     if args.iter().filter(|(operand, _)| operand.can_fail).count() < 2 {
-        let all = ["l", "s"].into_iter().chain(texts);
+        let all = ["l", &planner].into_iter().chain(texts);
         return format!("{function}({})", all.collect::<Vec<_>>().join(", "));
     }
     let types: Vec<&str> = args.iter().map(|(_, ty)| *ty).collect();
     format!(
-        "std::apply([&](auto... given) {{ return {function}(l, s, given...); }}, std::tuple<{}>{{{}}})",
+        "std::apply([&](auto... given) {{ return {function}(l, {planner}, given...); }}, std::tuple<{}>{{{}}})",
         types.join(", "),
         texts.join(", ")
     )

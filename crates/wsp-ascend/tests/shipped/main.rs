@@ -46,6 +46,8 @@ fn succeeds(output: &Output) {
 fn headers_are_used_by_threads_without_a_race() {
     let folder = folder("used");
     write(&folder.join("shipped.cpp"), include_str!("shipped.cpp"));
+    let code = "include/pto/wsp/backend/npu/generator_code.hpp";
+    write(&folder.join(code), include_str!("../../include/pto/wsp/backend/npu/generator_code.hpp"));
     let options = [
         "-Wconversion",
         "-Wno-pedantic",

@@ -3,7 +3,7 @@
 #include "pto/rt/backend/npu/graph_executor.hpp"
 #include "pto/rt/backend/npu/kernel_launch.hpp"
 #include "pto/rt/backend/npu/stream_manager.hpp"
-#include "pto/wsp/backend/npu/launch.hpp"
+#include "pto/wsp/backend/npu/generator_code.hpp"
 #include "pto/runtime/descriptor.hpp"
 #include "pto/runtime/schedule.hpp"
 
@@ -288,7 +288,8 @@ void descriptors() {
 
 struct Tasks {
     static std::uint32_t kernel_of(std::uint32_t descriptor, const std::uint32_t*) { return descriptor; }
-    static bool submit(int, const TaskSink&, std::uint64_t, std::uint32_t, const std::uint32_t*, Place) { return true; }
+    template <class Launch>
+    static bool submit(const Launch&, const TaskSink&, std::uint64_t, std::uint32_t, const std::uint32_t*, Place) { return true; }
 };
 
 // Steps to a descriptor are bounded, and counted anew behind it and in the generator of another stage.
@@ -310,6 +311,30 @@ void generators_end() {
     must(!s.step() && s.trap == Trap::steps);
 }
 
+struct Launched {
+    std::vector<Axis> axes;
+};
+
+// A call is a step too, of functions and of code: a generator that calls a function.
+void calls_are_steps() {
+    const auto word = [](code::Op op) { return static_cast<std::uint32_t>(op); };
+    const std::uint32_t words[] = {word(code::Op::call), 0, word(code::Op::halt), word(code::Op::call), 1, word(code::Op::leave), word(code::Op::leave)};
+    const code::Function functions[] = {{3, 0, 0}, {6, 0, 0}};
+    const generator::SourcePlace place{};
+    const generator::WordPlace rows[] = {{3, generator::no_word, &place}};
+    const code::Program program{words, 7, functions, 2, nullptr, 0, {rows, 1}};
+    const Launched launched;
+    TaskSink sink{};
+    Submit<Launched, Tasks> out(sink);
+    for (const bool ends : {false, true}) {
+        Planner called(launched.axes, 1), coded(launched.axes, 1);
+        called.idle = coded.idle = generator::max_steps_to_descriptor - (ends ? 1 : 2);
+        must(called.called(&place).failed() == ends);
+        code::run(program, {}, launched, coded, out);
+        for (const Planner& s : {called, coded}) must(ends ? s.trap == Trap::steps && s.place == &place : s.trap == Trap::none);
+    }
+}
+
 }  // namespace
 
 int main() {
@@ -325,4 +350,5 @@ int main() {
     launches_of_kernels();
     descriptors();
     generators_end();
+    calls_are_steps();
 }

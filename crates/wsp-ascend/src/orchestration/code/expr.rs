@@ -60,7 +60,7 @@ impl Coder<'_> {
                 self.at(e.span);
                 self.typed(Op::ArrayLen, e.ty);
             }
-            ExprKind::Call(function, args) => self.call(*function, args),
+            ExprKind::Call(function, args) => self.call(*function, args, e.span),
             ExprKind::SelectTier(set, value) => self.tier(*set, value, e.span),
             ExprKind::AllocWs(slot) => self.alloc(slot, e.span),
             ExprKind::MaxBlocks => self.op(Op::MaxBlocks),
@@ -147,7 +147,7 @@ impl Coder<'_> {
         }
     }
 
-    fn call(&mut self, function: FuncId, args: &[Arg]) {
+    fn call(&mut self, function: FuncId, args: &[Arg], span: Span) {
         for arg in args {
             match arg {
                 Arg::Scalar(e) => self.expr(e),
@@ -158,6 +158,7 @@ impl Coder<'_> {
             self.called.push(function);
             self.called.len() - 1
         });
+        self.at(span);
         self.local(Op::Call, at as u32);
     }
 

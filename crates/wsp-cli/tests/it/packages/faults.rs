@@ -37,6 +37,16 @@ PTO_KERNEL_IMPL(alignas) {
 void thread_local(Tensor<float> and) { PTO_LAUNCH(export, { .and = and }); }
 ";
 
+/// Every call is a step of its generator, as on `cpu_sim`, at its place.
+#[test]
+fn calls_of_generators_are_counted() {
+    let folder = Folder::with(&[("pairs.pto", PAIRS)]);
+    let (code, _, err) = run(&["emit", &folder.at("pairs.pto"), "--target", "a2", "-o", &folder.at("p")]);
+    assert_eq!(code, 0, "{err}");
+    let text = folder.read("p/orchestration.cpp");
+    assert!(text.contains("return run_noexcept(l, s.called(places + "), "{text}");
+}
+
 /// The line and the column that a diagnostic names first.
 fn place(text: &str, file: &str) -> String {
     let from = text.find(file).map(|at| at + file.len()).unwrap_or_else(|| panic!("{text}"));

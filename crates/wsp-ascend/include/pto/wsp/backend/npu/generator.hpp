@@ -168,7 +168,7 @@ struct Checked {
 
     using Where = const SourcePlace*;
 
-    // Steps of loops since the last descriptor.
+    // Rounds of loops and calls since the last descriptor.
     std::uint64_t idle = 0;
 
     bool failed() const { return trap != Trap::none; }
@@ -491,10 +491,16 @@ public:
     std::uint32_t max_blocks() const { return cores_; }
     const Workspace& workspace() const { return workspace_; }
 
-    // One step of a loop: false when the generator is to end.
+    // One round of a loop or one call: false when the generator is to end.
     bool step(Where where = nullptr) {
         if (++idle >= max_steps_to_descriptor || ++steps_ > max_generator_steps) fail<bool>(Trap::steps, where);
         return !failed();
+    }
+
+    // For a function that is called.
+    Planner& called(Where where = nullptr) {
+        step(where);
+        return *this;
     }
 
     std::uint32_t alloc_ws(std::uint32_t tiers, const std::uint32_t* key, std::size_t length, std::uint32_t slot_bytes,
