@@ -1,5 +1,6 @@
 //! Fifos and their links.
 
+use super::ends::{core_does, is_moved};
 use super::transfers::{Fields, dims};
 use super::{Findings, held};
 use crate::codes;
@@ -128,30 +129,6 @@ fn beside(items: &Attr, ty: &Type) -> Option<String> {
         (Attr::Str(text), _) => Some(format!("\"{text}\"")),
         _ => Some("that is no number".to_owned()),
     }
-}
-
-/// Whether the core of a tile does this with a fifo.
-pub(super) fn core_does(design: &Design, tile: Tile, what: &str, fifo: &Fifo, port: i64) -> bool {
-    let mut found = false;
-    let mut see = |op: &Op| {
-        found |= op.name == what
-            && op.find_name("objFifo_name") == Some(&fifo.name)
-            && op.find_int("port") == Some(port);
-    };
-    for core in design.cores.iter().filter(|core| core.tile == tile) {
-        core.body.blocks.iter().flat_map(|block| &block.ops).for_each(|op| op.walk(&mut see));
-    }
-    found
-}
-
-/// Whether a sequence has a transfer of a fifo.
-pub(super) fn is_moved(design: &Design, name: &str) -> bool {
-    design.sequences.iter().any(|sequence| {
-        let steps = steps(sequence).unwrap_or_default();
-        steps.iter().any(|step| {
-            step.has(&|step| matches!(step, Step::Move(transfer) if transfer.symbol.as_deref() == Some(name)))
-        })
-    })
 }
 
 /// A fifo is fed at one end and drained at the others.

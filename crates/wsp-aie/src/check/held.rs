@@ -1,7 +1,7 @@
 //! Objects that a core takes once and has for ever, as weights.
 
 use super::Findings;
-use super::fifos::is_moved;
+use super::ends::{core_does, is_moved};
 use crate::codes;
 use crate::design::{Design, Fifo};
 use crate::device::Tile;
@@ -29,7 +29,7 @@ pub(super) fn keeps(design: &Design, tile: Tile, fifo: &Fifo) -> bool {
 
 /// Whether the core of a tile gives objects of a fifo back.
 fn releases(design: &Design, tile: Tile, fifo: &Fifo) -> bool {
-    super::fifos::core_does(design, tile, "aie.objectfifo.release", fifo, 1)
+    core_does(design, tile, "aie.objectfifo.release", fifo, 1)
 }
 
 /// Whether a sequence fills a fifo, or one that goes on in it.

@@ -47,6 +47,7 @@ mod balance;
 mod buffers;
 mod chains;
 mod cores;
+mod ends;
 mod fifos;
 mod guards;
 mod held;

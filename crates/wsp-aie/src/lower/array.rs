@@ -1,7 +1,7 @@
 //! Tiles for cores, memories and transfers of the host, and ways for what flows between them.
 
 use super::assign::Assigned;
-use super::depths::Deep;
+use super::deep::Deep;
 use super::flow::{End, Flows, Stream};
 use super::host::HostEnd;
 use super::refused;

@@ -1,7 +1,7 @@
 //! Tasks on cores in all launches that a design is for, and what flows between them.
 
 use super::assign::Assigned;
-use super::depths::Deep;
+use super::deep::Deep;
 use super::host::{self, HostEnd};
 use super::program::{Bodies, Program};
 use super::range::{Fitted, Listing};

@@ -10,6 +10,7 @@
 mod array;
 mod assign;
 mod build;
+mod deep;
 mod depths;
 mod draft;
 mod emit;
