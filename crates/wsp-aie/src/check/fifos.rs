@@ -6,7 +6,7 @@ use super::{Findings, held};
 use crate::codes;
 use crate::design::{Design, Fifo, Link, Step, integers, steps};
 use crate::device::{Tile, TileKind};
-use crate::mlir::{Attr, Op, Type, text_of};
+use crate::mlir::{Attr, Type, text_of};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn check(design: &Design, findings: &mut Findings) {
