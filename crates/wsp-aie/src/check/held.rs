@@ -9,7 +9,7 @@ use crate::mlir::Op;
 use std::collections::BTreeSet;
 use wsp_diag::Diagnostic;
 
-/// Whether a core takes objects of a fifo once, outside of loops, and has them for ever.
+/// Whether a core acquires objects of a fifo, and does so outside of loops alone.
 pub(super) fn keeps(design: &Design, tile: Tile, fifo: &Fifo) -> bool {
     let is_of = |op: &Op| {
         op.name == "aie.objectfifo.acquire"

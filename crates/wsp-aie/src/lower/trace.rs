@@ -119,8 +119,10 @@ impl std::fmt::Display for Piece {
     }
 }
 
+/// Refuses launches of more tasks than an array takes.
+///
 /// # Errors
-/// More tasks than a launch may have.
+/// There are more.
 pub(crate) fn has_room(tasks: u64) -> Result<(), Diagnostic> {
     if tasks <= TASKS as u64 {
         return Ok(());

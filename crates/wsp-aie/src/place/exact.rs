@@ -85,7 +85,7 @@ impl Search<'_> {
             self.placed[node] = Some(tile);
             let proof = match &self.best {
                 Some((best, _)) if bound >= *best => Proof::Bound,
-                // It is no proof, and nothing gets it.
+                // The search was stopped: its bound is no proof, and the error of the stop takes its place.
                 _ if stop::is_stopped() => Proof::Bound,
                 _ => self.descend(depth + 1),
             };
