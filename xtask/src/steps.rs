@@ -136,7 +136,6 @@ pub(crate) fn test(project: &Project) -> Result<bool> {
             Some(why) => Ok(Outcome::Skipped(why)),
             None => runners::bodies(project, &tests, tally, output).map(Outcome::Ran),
         })?;
-        run.step("loom models", |tally, output| runners::models(project, tally, output))?;
         let users =
             users.join().map_err(|_| anyhow::anyhow!("the thread that tests what users build panicked"));
         run.add(users??);
@@ -155,7 +154,7 @@ fn of_texts(project: &Project) -> Result<(Run<Vec<u8>>, Result<Environment>)> {
     Ok((run, environment))
 }
 
-/// The steps that take what users build; the tests of the program come by the channel when they are compiled.
+/// The steps that take what users build, and the models; the tests of the program come by the channel when they are compiled.
 fn as_users_build(
     project: &Project,
     environment: Result<Environment>,
@@ -167,6 +166,9 @@ fn as_users_build(
     run.step("tests of the program", |tally, output| {
         runners::program(project, &tests.recv().unwrap_or_default(), tally, output)
     })?;
+    run.show()?;
+    // The steps of this thread end before those of the libraries.
+    run.step("loom models", |tally, output| runners::models(project, tally, output))?;
     run.show()?;
     Ok(run)
 }
