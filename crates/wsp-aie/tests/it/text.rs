@@ -148,7 +148,7 @@ pub(crate) fn edited(count: usize, seed: u64, texts: &dyn Fn(usize) -> String) -
 #[test]
 #[expect(clippy::disallowed_methods, reason = "how many cases there are is read from the environment")]
 fn edited_texts_are_taken_or_refused() {
-    let count = std::env::var("WSP_CASES").ok().and_then(|count| count.parse().ok()).unwrap_or(20_000);
+    let count = std::env::var("WSP_CASES").ok().and_then(|count| count.parse().ok()).unwrap_or(6_000);
     // The one with all operations is the longest, and takes its turn less often.
     let of = |i: usize| if i.is_multiple_of(8) { DESIGNS[1] } else { DESIGNS[[0, 2, 3, 0][i % 4]] };
     let (taken, ran) = edited(count, 0x5eed, &|i| of(i).1.to_owned());
