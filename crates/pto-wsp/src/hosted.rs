@@ -6,6 +6,7 @@ mod objects;
 
 use crate::codes::{HOST_RUN, NOT_BUILT};
 use crate::npy;
+use crate::shared::leftover::output;
 use compiler::{Compiler, LINK_OPTIONS, OPTIONS};
 use kept::{are_there, discard_old, not_written, note, place, temporary, write};
 use std::ffi::OsString;
@@ -63,7 +64,7 @@ impl HostBuilder {
             .filter(|name| !name.is_empty())
             .map_or_else(|| COMPILERS.map(Into::into).to_vec(), |name| vec![name]);
         let version = |name: OsString| {
-            let said = Command::new(&name).arg("--version").output().ok()?;
+            let said = output(Command::new(&name).arg("--version")).ok()?;
             let mut key = ContentKey::of(name.as_encoded_bytes());
             key.add(&said.stdout);
             OPTIONS.iter().chain(&LINK_OPTIONS).for_each(|option| key.add(option.as_bytes()));
@@ -200,7 +201,7 @@ impl HostRunner for HostBuilder {
             let message = format!("the package in `{}` does not run", built.folder.display());
             Diagnostic::error(HOST_RUN, message).note(note).help("remove the folder: it is built anew then")
         };
-        let output = command.output().map_err(|fault| failed(fault.to_string()))?;
+        let output = output(&mut command).map_err(|fault| failed(fault.to_string()))?;
         let took = begun.elapsed();
         if !output.status.success() {
             return Err(fault_of(&output));

@@ -72,6 +72,8 @@ pub mod workload;
 ///
 /// **Unstable**: it changes as they do.
 pub mod shared {
+    pub mod leftover;
+
     pub use crate::source::{only_used, read_source};
 }
 

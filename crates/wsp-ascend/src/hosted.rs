@@ -41,7 +41,7 @@ pub struct Built {
 pub struct Ran {
     /// Arrays that its launch wrote, by name.
     pub arrays: Arrays,
-    /// What it printed: lines `kernel NAME DESCRIPTORS`, `parameter NAME VALUE`, where real numbers begin with `f`, and `unwritten NAME COUNT FIRST` for an array of which no task wrote so many
+    /// What it printed: lines `kernel NAME DESCRIPTORS`, of a graph that AICPUs walk `invocations COUNT`, `parameter NAME VALUE`, where real numbers begin with `f`, and `unwritten NAME COUNT FIRST` for an array of which no task wrote so many
     /// elements, with ` given` where they hold what the launch was given; `read …` for those of them
     /// that tasks have read.
     pub said: String,
@@ -78,6 +78,8 @@ pub(crate) struct HostProgram {
     plan: Arc<LoweredPlan>,
     /// What generates its tasks, if its generators do not.
     workload: Option<Arc<WorkloadPlan>>,
+    /// How often kernels of a task graph run, if its package does not say so.
+    invocations: Option<u64>,
     /// What both are of.
     source: PlanSource,
     target: &'static Target,
@@ -89,14 +91,20 @@ impl HostProgram {
     /// Plans that have no packages.
     pub(crate) fn new(source: &PlanSource, runner: Arc<dyn HostRunner>) -> Result<HostProgram, Diagnostics> {
         let target = source.target();
-        let (plan, workload) = match source {
-            PlanSource::Spaces(plan) => (plan.clone(), None),
-            PlanSource::Workload(plan) => {
-                (Arc::new(Source::workload(plan, &Expansion::Bytecode)?.into_plan()), Some(plan.clone()))
+        let (plan, workload, invocations) = match source {
+            PlanSource::Spaces(plan) => (plan.clone(), None, None),
+            PlanSource::Workload(plan) => (
+                Arc::new(Source::workload(plan, &Expansion::Bytecode)?.into_plan()),
+                Some(plan.clone()),
+                None,
+            ),
+            PlanSource::Unit(unit) => {
+                let made = Unit::new(unit, &signatures(unit), target)?;
+                let invocations = made.invocations();
+                (Arc::new(made.plan), None, invocations)
             }
-            PlanSource::Unit(unit) => (Arc::new(Unit::new(unit, &signatures(unit), target)?.plan), None),
         };
-        Ok(HostProgram { plan, workload, source: source.clone(), target, runner })
+        Ok(HostProgram { plan, workload, invocations, source: source.clone(), target, runner })
     }
 
     fn kind(&self) -> ProgramKind {
@@ -280,6 +288,7 @@ impl Program for HostProgram {
 
     fn prepare(&self, args: Args, options: RunOptions) -> Result<Box<dyn Prepared>, RunError> {
         self.refuse(&options, &args)?;
+        package::fit(&self.plan, &args.arrays).map_err(RunError::Refused)?;
         let emitted = self.emitted(&args, &options).map_err(RunError::Refused)?;
         let (key, built) = self.build(&emitted.package)?;
         Ok(Box::new(Ready {
@@ -321,7 +330,9 @@ impl Prepared for Ready {
         (stats.streams, stats.executors) = (streams.unwrap_or(1), 1);
         stats.params = said.lines().filter_map(parameter).collect();
         stats.kernels = said.lines().filter_map(kernel).collect();
-        stats.tasks = stats.kernels.iter().map(|kernel| kernel.tasks).sum();
+        let invocations = said.lines().find_map(invocations).or(self.program.invocations);
+        let descriptors = || stats.kernels.iter().map(|kernel| kernel.tasks).sum();
+        stats.tasks = invocations.unwrap_or_else(descriptors);
         let outputs = package::with_types(&self.program.plan, &self.args.arrays, arrays);
         let unwritten = said.lines().filter_map(|line| unwritten(line, &outputs)).collect();
         let mut outcome = Outcome::new(outputs, stats);
@@ -343,6 +354,7 @@ impl Prepared for Ready {
         all.replace(args);
         let program = self.program.clone();
         program.refuse(&self.options, &all)?;
+        package::fit(&program.plan, &all.arrays).map_err(RunError::Refused)?;
         let emitted = program.emitted(&all, &self.options).map_err(RunError::Refused)?;
         if package::key(&emitted.package) != self.key {
             (self.key, self.built) = program.build(&emitted.package)?;
@@ -356,6 +368,11 @@ impl Prepared for Ready {
 fn kernel(line: &str) -> Option<KernelStats> {
     let (name, tasks) = line.strip_prefix("kernel ")?.rsplit_once(' ')?;
     Some(KernelStats { name: name.to_owned(), tasks: tasks.parse().ok()?, busy_ns: 0 })
+}
+
+/// How often kernels of a graph that AICPUs walk were launched.
+fn invocations(line: &str) -> Option<u64> {
+    line.strip_prefix("invocations ")?.parse().ok()
 }
 
 /// The value of a parameter.

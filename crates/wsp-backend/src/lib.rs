@@ -48,7 +48,7 @@ pub use outcome::{
 };
 pub use package::{
     ArrayForm, CheckedKernel, CheckedKernels, CheckedLaunch, ContentKey, EmitOptions, Emitted, KernelsSource,
-    Lengths, MANIFEST, MemoryUse, Package, PackagePart, intact, signed,
+    Lengths, MANIFEST, MemoryUse, Package, PackagePart, intact, listed_in, signed,
 };
 pub use payload::{Payload, PayloadSlot};
 pub use progress::{Progress, RunningTask};

@@ -159,22 +159,24 @@ pub fn signed(text: String) -> String {
 /// # Errors
 /// The name of a file that was edited or is not there, the manifest's among them. `read` gives the bytes of a file of the package.
 pub fn intact(manifest: &[u8], read: &mut dyn FnMut(&str) -> Option<Vec<u8>>) -> Result<Vec<String>, String> {
-    let edited = || MANIFEST.to_owned();
-    let all = std::str::from_utf8(manifest).map_err(|_| edited())?;
-    let text = all.rsplit_once(KEY[0]).map_or("", |(text, _)| text);
+    let files = listed_in(manifest).ok_or(MANIFEST)?;
+    let mut is_edited =
+        |path: &str, key: &str| read(path).is_none_or(|bytes| ContentKey::of(&bytes).to_string() != key);
+    match files.iter().find(|(path, key)| is_edited(path, key)) {
+        Some((path, _)) => Err((*path).to_owned()),
+        None => Ok(files.into_iter().map(|(path, _)| path.to_owned()).collect()),
+    }
+}
+
+/// The files that a manifest lists, each with its [`ContentKey`] as text; none of a manifest that was edited.
+pub fn listed_in(manifest: &[u8]) -> Option<Vec<(&str, &str)>> {
+    let all = std::str::from_utf8(manifest).ok()?;
+    let (text, _) = all.rsplit_once(KEY[0])?;
     if text.is_empty() || signed(text.to_owned()) != all {
-        return Err(edited());
+        return None;
     }
-    let mut files = Vec::new();
     let lines = text.lines().skip_while(|line| *line != "  \"files\": {").skip(1);
-    for line in lines.take_while(|line| *line != "  },") {
-        let (path, key) = listed(line).ok_or_else(edited)?;
-        if read(path).is_none_or(|bytes| ContentKey::of(&bytes).to_string() != key) {
-            return Err(path.to_owned());
-        }
-        files.push(path.to_owned());
-    }
-    Ok(files)
+    lines.take_while(|line| *line != "  },").map(listed).collect()
 }
 
 /// A file of a manifest, and its key.

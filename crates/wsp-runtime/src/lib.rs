@@ -99,6 +99,7 @@ pub mod aicpu;
 pub mod clock;
 pub mod domain;
 pub mod look;
+pub mod process;
 pub mod simulate;
 pub mod standing;
 pub mod storage;

@@ -2,6 +2,7 @@
 
 use super::{PROGRAM, objects, said};
 use crate::codes::NOT_BUILT;
+use crate::shared::leftover::{output, start};
 use std::ffi::OsString;
 use std::io::Error;
 use std::path::{Path, PathBuf};
@@ -29,8 +30,13 @@ impl Compiler<'_> {
 
     fn refused(&self, output: &Output) -> Diagnostic {
         let message = format!("`{}` does not compile the package", self.name.display());
+        let note = match (said(output), output.status.success()) {
+            (said, _) if !said.is_empty() => said,
+            (_, true) => "it ends without a message, and has not written what it was to".to_owned(),
+            (_, false) => format!("it ends with {}, without a message", output.status),
+        };
         Diagnostic::error(NOT_BUILT, message)
-            .note(said(output))
+            .note(note)
             .help("`wsp emit FILE --target ascend_910b -o FOLDER` writes it")
     }
 
@@ -44,13 +50,16 @@ impl Compiler<'_> {
                 .arg(format!("-DPTO_PLATFORM={}", self.platform))
                 .arg("-c")
                 .arg(format!("{}.cpp", file.as_ref()));
-            command.current_dir(folder).stdout(Stdio::piped()).stderr(Stdio::piped());
-            running.push(command.spawn().map_err(|fault| self.unable(&fault))?);
+            // What a compiler leaves that is killed lies in the folder, and goes with it.
+            command.current_dir(folder).env("TMPDIR", ".");
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            let started = start(&mut command).map_err(|fault| self.unable(&fault))?;
+            running.push((started, folder.join(objects::of(file.as_ref()))));
         }
         let mut found = None;
-        for child in running {
+        for ((child, _leftover), object) in running {
             let output = child.wait_with_output().map_err(|fault| self.unable(&fault))?;
-            if !output.status.success() {
+            if !output.status.success() || !object.is_file() {
                 found.get_or_insert_with(|| self.refused(&output));
             }
         }
@@ -66,7 +75,12 @@ impl Compiler<'_> {
             // What cannot be reached of it is left out, and with it what would need more than the library has.
             link.arg(library).arg("-Wl,--gc-sections");
         }
-        let output = link.current_dir(folder).output().map_err(|fault| self.unable(&fault))?;
-        if output.status.success() { Ok(()) } else { Err(self.refused(&output)) }
+        let output =
+            output(link.current_dir(folder).env("TMPDIR", ".")).map_err(|fault| self.unable(&fault))?;
+        if output.status.success() && folder.join(PROGRAM).is_file() {
+            Ok(())
+        } else {
+            Err(self.refused(&output))
+        }
     }
 }

@@ -2,11 +2,11 @@
 //! its place whole.
 
 use crate::codes::NOT_BUILT;
+use crate::shared::leftover::{WorkFolder, discard};
 use std::fs::{self, File};
 use std::io::{Error, Read as _, Write as _};
 use std::path::Path;
-use std::time::Duration;
-use tempfile::TempDir;
+use std::sync::atomic::{AtomicU32, Ordering};
 use wsp_backend::ContentKey;
 use wsp_diag::Diagnostic;
 
@@ -14,8 +14,6 @@ use wsp_diag::Diagnostic;
 const BUILT: &str = "run.key";
 /// How names of folders begin that are being filled, or were when a process was killed.
 const PARTIAL: &str = "partial-";
-/// After so long a folder is no longer being filled.
-const OLD: Duration = Duration::from_secs(24 * 3600);
 /// How often a folder is put in its place while other processes put theirs there, or remove a damaged one.
 const TRIES: u32 = 3;
 
@@ -24,9 +22,13 @@ pub(super) fn not_written(path: &Path, fault: &Error) -> Diagnostic {
 }
 
 /// A folder that is gone when it is no longer used.
-pub(super) fn temporary(within: &Path) -> Result<TempDir, Diagnostic> {
-    fs::create_dir_all(within).map_err(|fault| not_written(within, &fault))?;
-    TempDir::with_prefix_in(PARTIAL, within).map_err(|fault| not_written(within, &fault))
+pub(super) fn temporary(within: &Path) -> Result<WorkFolder, Diagnostic> {
+    static NAMED: AtomicU32 = AtomicU32::new(0);
+    // Relaxed: the counter only makes names differ.
+    let number = || NAMED.fetch_add(1, Ordering::Relaxed);
+    let mut name = || within.join(format!("{PARTIAL}{}-{}", std::process::id(), number()));
+    let made = fs::create_dir_all(within).and_then(|()| WorkFolder::new(&mut name));
+    made.map_err(|fault| not_written(within, &fault))
 }
 
 pub(super) fn write(folder: &Path, path: &Path, bytes: &[u8]) -> Result<(), Diagnostic> {
@@ -67,16 +69,9 @@ pub(super) fn are_there(folder: &Path, files: &[String]) -> Result<bool, Diagnos
 
 /// Removes what builds left that were killed.
 pub(super) fn discard_old(folder: &Path) {
-    let Ok(all) = fs::read_dir(folder) else { return };
-    for entry in all.flatten() {
-        let is_partial = entry.file_name().to_string_lossy().starts_with(PARTIAL);
-        let age =
-            entry.metadata().and_then(|about| about.modified()).ok().and_then(|time| time.elapsed().ok());
-        if is_partial && age.is_some_and(|age| age > OLD) {
-            // What cannot be removed stays.
-            let _ = fs::remove_dir_all(entry.path());
-        }
-    }
+    let all = fs::read_dir(folder).into_iter().flatten().flatten();
+    let partial = all.filter(|entry| entry.file_name().to_string_lossy().starts_with(PARTIAL));
+    partial.for_each(|entry| discard(&entry.path()));
 }
 
 /// Puts a folder that was filled in its place, and one that is damaged out of it. Another process may do both meanwhile: what it puts there is the same.

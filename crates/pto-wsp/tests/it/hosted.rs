@@ -7,7 +7,6 @@ use pto_wsp::backend::npu::{COMMON_SOURCES, HostBuilder, HostRunner as _, OWN_SO
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
 /// Notes each file; what it makes of one is the words that it was given.
 const COMPILER: &str = "#!/bin/sh
@@ -54,18 +53,33 @@ fn what_packages_have_in_common_is_compiled_once_and_anew_where_it_is_damaged() 
     assert_eq!(count, 1);
     assert_eq!(build("second"), (first.clone(), 1), "they are taken as they are");
     assert_eq!(build("first"), (first.clone(), 1), "nothing is compiled");
-    // One of them is damaged, and a build before was killed two days ago, and one just now.
+    // One of them is damaged, a build before was killed, and one goes on.
     let objects = all.join("objects");
     let kept: Vec<PathBuf> = fs::read_dir(&objects).unwrap().map(|entry| entry.unwrap().path()).collect();
     let [kept] = &kept[..] else { panic!("{kept:?}") };
     fs::write(kept.join("run.o"), "damaged").unwrap();
-    for (name, days) in [("partial-old", 2), ("partial-new", 0)] {
+    for name in ["partial-killed", "partial-held"] {
         fs::create_dir(objects.join(name)).unwrap();
-        let time = SystemTime::now() - Duration::from_secs(days * 24 * 3600);
-        File::open(objects.join(name)).unwrap().set_modified(time).unwrap();
     }
+    let held = File::open(objects.join("partial-held")).unwrap();
+    held.lock().unwrap();
     assert_eq!(build("third"), (first.clone(), 2));
     assert_eq!(fs::read(kept.join("run.o")).unwrap(), first[1]);
     assert_eq!(build("fourth"), (first, 2));
-    assert!(!objects.join("partial-old").exists() && objects.join("partial-new").exists());
+    assert!(!objects.join("partial-killed").exists() && objects.join("partial-held").exists());
+}
+
+/// What is refused has a reason, whatever the compiler says.
+#[test]
+fn a_compiler_that_says_nothing_is_named_with_what_it_did() {
+    let folder = tempfile::tempdir().unwrap();
+    for (compiler, word) in
+        [("false", "it ends with exit status: 1, without a message"), ("true", "has not written")]
+    {
+        let builder =
+            HostBuilder { folder: Some(folder.path().join(compiler)), compiler: Some(compiler.into()) };
+        let fault = builder.build("key", "a2", &package("")).unwrap_err();
+        assert_eq!(fault.message, format!("`{compiler}` does not compile the package"));
+        assert!(fault.notes.iter().any(|note| note.contains(word)), "{:?}", fault.notes);
+    }
 }

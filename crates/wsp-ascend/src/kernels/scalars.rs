@@ -98,7 +98,7 @@ impl<'a> Scalars<'a> {
         if let Some(Local { ty: LocalTy::Descriptor(id), .. }) = function.locals.first()
             && let Some(of) = module.structs.get(id.index())
         {
-            fields = of.fields.iter().map(|field| identifier(&field.name)).collect();
+            fields = apart(of.fields.iter().map(|field| identifier(&field.name)).collect());
         }
         Scalars {
             module,
@@ -431,6 +431,17 @@ pub(crate) fn constant(value: Const, ty: ScalarTy) -> String {
         (Const::Int(n), ScalarTy::U64) => format!("UINT64_C({n})"),
         (Const::Int(n), _) => n.to_string(),
     }
+}
+
+/// Names with a number behind each that one before has, too.
+fn apart(mut names: Vec<String>) -> Vec<String> {
+    for at in 1..names.len() {
+        if names[..at].contains(&names[at]) {
+            let free = (2..).map(|n| format!("{}_n{n}", names[at])).find(|name| !names.contains(name));
+            names[at] = free.unwrap_or_default();
+        }
+    }
+    names
 }
 
 /// A name with nothing in it but letters, digits and single underscores, the first of which is a letter.

@@ -74,6 +74,14 @@ impl Unit {
     }
 }
 
+impl Unit {
+    /// How often kernels run; unknown of a graph that is walked. A block 0 belongs to each.
+    pub(crate) fn invocations(&self) -> Option<u64> {
+        let Expansion::Table(table) = &self.expansion else { return None };
+        Some(table.words.chunks(2).filter(|block| block[0] == 0).count() as u64)
+    }
+}
+
 /// The graph that the unit launches, once.
 fn launched(plan: &UnitPlan) -> Result<usize, Diagnostic> {
     let mut found = None;

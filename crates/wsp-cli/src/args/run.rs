@@ -1,7 +1,7 @@
 //! `wsp run`.
 
 use super::unit::UnitArgs;
-use super::values::{Replayed, Words, kept_folder, number, replayed, runnable, words};
+use super::values::{Replayed, Words, aicpus, kept_folder, number, replayed, runnable, words};
 use super::{DataArgs, Format, LaunchArgs};
 use clap::Args;
 use std::path::PathBuf;
@@ -61,7 +61,7 @@ pub(crate) struct RunArgs {
     pub(crate) cache: Option<PathBuf>,
 
     /// Let so many AICPUs generate the tasks, each its own, and issue them: of `.pto` programs and workloads
-    #[arg(long, value_name = "N", value_parser = number::<u16>(1..=1024))]
+    #[arg(long, value_name = "N", value_parser = aicpus())]
     pub(crate) aicpus: Option<u16>,
 
     /// Who makes the tasks of a workload [with --aicpus: bytecode, else host]; of a package, workload or `.pto` program [loops]

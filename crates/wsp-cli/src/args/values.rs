@@ -304,6 +304,14 @@ pub fn number<T: TryFrom<u64> + Clone + Send + Sync + 'static>(
     }
 }
 
+/// A number of AICPUs.
+pub(super) fn aicpus() -> impl TypedValueParser<Value = u16> {
+    |text: &str| {
+        let found = text.parse().ok().filter(|n| (1..=1024).contains(n));
+        found.ok_or("write a whole number from 1 to 1024, and up to 64 with `--target ascend_host`")
+    }
+}
+
 /// A folder for several files, which is made where there is none.
 pub(super) fn folder() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(usable_folder)
@@ -323,7 +331,9 @@ fn no_standard_output(path: PathBuf) -> Result<PathBuf, String> {
 
 fn usable_folder(path: PathBuf) -> Result<PathBuf, String> {
     let path = no_standard_output(path)?;
-    match path.ancestors().find(|path| path.exists()).filter(|path| !path.is_dir()) {
+    // With a `/` behind it the name of a file leads nowhere.
+    let bare: PathBuf = path.components().collect();
+    match bare.ancestors().find(|path| path.exists()).filter(|path| !path.is_dir()) {
         Some(file) => Err(format!("`{}` is a file: write another folder, as in `out`", file.display())),
         None => Ok(path),
     }

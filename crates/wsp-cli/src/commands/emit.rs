@@ -2,6 +2,7 @@
 
 mod earlier;
 mod folder;
+mod halves;
 
 use super::kind::{Kind, wrong_kind};
 use super::options::refused;

@@ -3,6 +3,7 @@
 //! It runs in a process of its own, called by `reference.py`: numbers of the run go there as a line of JSON and the bytes of arrays, and what it
 //! gives comes back so.
 
+use crate::interrupt;
 use pto_wsp::codes;
 use serde_json::{Value, json};
 use std::io::Write as _;
@@ -203,9 +204,9 @@ fn ran(file: &Path, given: &[u8]) -> Result<Output, Diagnostic> {
     for python in PYTHONS {
         let mut command = Command::new(python);
         command.args(["-c", CALLER]).arg(file);
-        let started = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-        let mut child = match started {
-            Ok(child) => child,
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let (mut child, _leftover) = match interrupt::start(&mut command) {
+            Ok(started) => started,
             Err(fault) if fault.kind() == std::io::ErrorKind::NotFound => continue,
             Err(fault) => return Err(no_python(&format!("`{python}` does not start: {fault}"))),
         };

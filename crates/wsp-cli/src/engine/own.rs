@@ -91,11 +91,15 @@ pub(super) fn run_of_workload(
     }
 }
 
-/// Counts of a run of a task graph and when its blocks ran; a package is one launch of so many blocks, and does not say of how many kernels.
-pub(crate) fn run_of_unit(own: Box<dyn Any + Send>, blocks: u64) -> (Stats, Trace) {
+/// Counts of a run of a task graph and when its blocks ran; a package is one launch.
+pub(crate) fn run_of_unit(own: Box<dyn Any + Send>, common: &wsp_backend::Stats) -> (Stats, Trace) {
     match own.downcast::<Report>() {
         Ok(report) => (report.stats, report.trace.unwrap_or_default()),
-        Err(_) => (Stats { launches: 1, blocks, ..Stats::default() }, Trace::default()),
+        Err(_) => {
+            let (kernels, blocks) = (common.tasks, common.kernels.iter().map(|kernel| kernel.tasks).sum());
+            let one = Stats { launches: 1, kernels, dispatches: kernels, blocks, ..Stats::default() };
+            (one, Trace::default())
+        }
     }
 }
 

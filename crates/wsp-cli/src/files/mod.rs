@@ -16,7 +16,7 @@ pub(crate) use fault::{unwritable, written};
 pub use npy::read_npy;
 pub use npz::Npz;
 pub use output::Output;
-pub(crate) use output::{Filled, beside, is_abandoned, is_partial, keep, keep_last};
+pub(crate) use output::{Filled, beside, is_partial, keep_last};
 pub(crate) use pending::read_pending;
 pub(crate) use program::{read_program, try_program, write_program};
 pub(crate) use unit::{check_unit_length, read_beginning, read_unit_bytes, read_unit_text};

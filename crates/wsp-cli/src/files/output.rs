@@ -11,7 +11,6 @@ use std::os::fd::AsFd as _;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
 use wsp_diag::Diagnostic;
 use wsp_plan::Arrays;
 
@@ -77,19 +76,6 @@ impl Output {
         let file = target(path).map_err(|fault| unwritable(path, &fault))?;
         try_folder(path, &file)?;
         Ok(output(Some(file)))
-    }
-
-    /// Tries a path whose folder is there and stands at `folder`. What is not there yet is tried when it is filled.
-    ///
-    /// # Errors
-    /// As [`Output::at`].
-    pub(crate) fn inside(folder: &Path, path: &Path) -> Result<Output, Diagnostic> {
-        let is_absent =
-            std::fs::symlink_metadata(path).is_err_and(|fault| fault.kind() == ErrorKind::NotFound);
-        match path.file_name().filter(|_| is_absent) {
-            Some(name) => Ok(Output { path: path.to_owned(), file: Some(folder.join(name)) }),
-            None => Output::at(path),
-        }
     }
 
     /// Tries a path for statistics or a trace, which are no program: a source is not to be lost to a slip.
@@ -298,24 +284,12 @@ pub(crate) fn beside(file: &Path) -> PathBuf {
     }
 }
 
-/// Whether a name is one that [`beside`] gives: that of a file which is not complete, or was not when its process was killed.
+/// Whether a name is one that [`beside`] gives: that of a file or folder which is not complete, or was not when its process was killed.
 pub(crate) fn is_partial(name: &Path) -> bool {
     let text = name.to_str().and_then(|name| name.strip_prefix(PARTIAL)?.strip_suffix(PARTIAL_END));
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     text.and_then(|text| text.split_once('-'))
         .is_some_and(|(process, at)| is_number(process) && is_number(at))
-}
-
-/// How long a file is not written to before its process is taken to be gone.
-const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
-
-/// Whether a partial file is one of a process that is gone. Numbers of processes say nothing: those of other containers and machines that write
-/// the folder are not known here.
-pub(crate) fn is_abandoned(path: &Path) -> bool {
-    let meta = std::fs::symlink_metadata(path).ok().filter(Metadata::is_file);
-    let since = meta.and_then(|meta| meta.modified().ok()?.elapsed().ok());
-    path.file_name().is_some_and(|name| is_partial(Path::new(name)))
-        && since.is_some_and(|since| since > ABANDONED)
 }
 
 /// Whether a path leads to where standard output goes; anything may go to a device that keeps nothing.

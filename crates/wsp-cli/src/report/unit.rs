@@ -94,7 +94,10 @@ impl Summary for UnitReport {
             "time",
             &format!("run {} on {on}; prepared in {}", millis(stats.run), millis(stats.prepare)),
         );
-        lines.add("memory", &self.memory_text());
+        // A package does not measure it.
+        if !stats.peak.is_empty() {
+            lines.add("memory", &self.memory_text());
+        }
         self.check.add_to(&self.findings, &mut lines);
         lines.finish(&self.program)
     }

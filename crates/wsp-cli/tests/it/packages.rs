@@ -3,6 +3,7 @@
 
 mod beside;
 mod edits;
+mod ended;
 mod expansions;
 mod faults;
 mod folders;

@@ -1,13 +1,12 @@
 //! What stands in the folder of a package before: another one, which is replaced, or what was not written so and stays.
 
-use crate::files::{is_abandoned, is_partial, place};
+use crate::files::{is_partial, place};
 use pto_wsp::codes;
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use wsp_backend::{ContentKey, MANIFEST, Package, intact};
 use wsp_diag::Diagnostic;
-use wsp_ordered::OrderedSet;
 
 /// What the line for a compiler in the package's `CMakeLists.txt` calls the program.
 const PROGRAM: &str = "run";
@@ -60,7 +59,7 @@ pub(super) fn replaced(folder: &Path, package: &Package) -> Result<Vec<PathBuf>,
             .help(format!("remove it, or give another folder: `-o {}`", another(folder).display())));
     }
     let found = entries(folder);
-    let Some(first) = found.first() else { return Ok(Vec::new()) };
+    let Some(first) = found.iter().find(|name| !is_partial(name)) else { return Ok(Vec::new()) };
     let refused = |what: String| {
         let message = format!("folder `{}` holds {what}", folder.display());
         Diagnostic::error(codes::CANNOT_WRITE, message)
@@ -114,8 +113,8 @@ fn is_ours(manifest: &[u8]) -> bool {
     manifest.starts_with(b"{\n  \"package\": ")
 }
 
-/// The first entry of a folder of a package, or of one in it, that is none of its files: what a build writes is beside it, and what
-/// a process left that was killed while it wrote one.
+/// The first entry of a folder of a package, or of one in it, that is none of its files: what a build writes is beside it, and folders in which
+/// processes have files that are to replace these.
 fn other(package: &Path, within: &Path, files: &[String]) -> Option<PathBuf> {
     entries(&package.join(within)).into_iter().find_map(|name| {
         let path = within.join(name);
@@ -127,19 +126,14 @@ fn other(package: &Path, within: &Path, files: &[String]) -> Option<PathBuf> {
         }
         let is_file = kind.is_some_and(|kind| kind.is_file());
         let is_own = files.iter().any(|file| Path::new(file) == path) || path == Path::new(MANIFEST);
-        let is_partial = is_file && path.file_name().is_some_and(|name| is_partial(Path::new(name)));
-        let is_built = match within == Path::new("") {
-            true => {
-                is_folder && whole.join("CMakeCache.txt").is_file() || is_file && path == Path::new(PROGRAM)
-            }
-            false => false,
-        };
-        (!(is_built || is_partial || is_file && is_own)).then_some(path)
+        let is_beside = is_folder && (is_partial(&path) || whole.join("CMakeCache.txt").is_file())
+            || is_file && path == Path::new(PROGRAM);
+        (!(is_beside && within == Path::new("") || is_file && is_own)).then_some(path)
     })
 }
 
 /// The link that a file of a package, or a folder on its way, is.
-fn link_on_the_way(folder: &Path, path: &Path) -> Option<PathBuf> {
+pub(super) fn link_on_the_way(folder: &Path, path: &Path) -> Option<PathBuf> {
     let ways = path.ancestors().filter(|way| *way != Path::new(""));
     let is_link = |way: &&Path| fs::symlink_metadata(folder.join(way)).is_ok_and(|meta| meta.is_symlink());
     ways.filter(is_link).last().map(Path::to_owned)
@@ -155,26 +149,8 @@ fn through_link(folder: &Path, link: &Path) -> Diagnostic {
     fault.help("remove the link, or give another folder")
 }
 
-/// Files that processes which are gone did not complete, in the folders of a package.
-pub(super) fn abandoned(folder: &Path, package: &Package) -> Vec<PathBuf> {
-    let within: OrderedSet<&Path> = package.files.iter().filter_map(|(path, _)| path.parent()).collect();
-    let whole = |within: &&Path| {
-        let within = folder.join(within);
-        let all = entries(&within).into_iter().map(|name| within.join(name));
-        all.filter(|path| is_abandoned(path)).collect::<Vec<_>>()
-    };
-    within.iter().flat_map(whole).collect()
-}
-
-/// Removes files; what cannot be removed stays.
-pub(super) fn remove(files: &[PathBuf]) {
-    for file in files {
-        let _ = fs::remove_file(file);
-    }
-}
-
 /// The names of what is in a folder, in order; none where there is none.
-fn entries(folder: &Path) -> Vec<PathBuf> {
+pub(super) fn entries(folder: &Path) -> Vec<PathBuf> {
     let all = fs::read_dir(folder).into_iter().flatten();
     let mut all: Vec<PathBuf> =
         all.filter_map(|entry| Some(PathBuf::from(entry.ok()?.file_name()))).collect();
@@ -182,7 +158,8 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     all
 }
 
-fn read(path: &Path) -> Option<Vec<u8>> {
+/// The bytes of a file; none of anything else.
+pub(super) fn read(path: &Path) -> Option<Vec<u8>> {
     // To open a pipe is to wait for what writes to it.
     fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
     let mut bytes = Vec::new();

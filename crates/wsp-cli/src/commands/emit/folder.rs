@@ -1,18 +1,19 @@
 //! How files get into the folder of a package: all of them or none.
 //!
 //! A folder that is not there yet is written beside its place and then given its name: one rename for all files. Into one that is there, each
-//! file goes by itself, so that what else it holds stays.
+//! file goes by itself, so that what else it holds stays: from a folder in it, which has all of them. What a process that was killed left there is
+//! put in its place by the next one.
 
-use super::earlier;
-use crate::files::{Output, beside, keep, place, unwritable};
-use crate::interrupt::{self, Leftover};
+use super::{earlier, halves};
+use crate::files::{beside, is_partial, unwritable};
+use crate::interrupt::{self, Leftover, WorkFolder, discard};
 use pto_wsp::codes;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
-use wsp_backend::Package;
+use wsp_backend::{MANIFEST, Package};
 use wsp_diag::Diagnostic;
-use wsp_ordered::{OrderedMap, OrderedSet};
+use wsp_ordered::OrderedSet;
 
 /// Writes files into a folder, in place of an earlier package.
 ///
@@ -45,11 +46,9 @@ fn write_making(folder: &Path, package: &Package, made: &mut Made) -> Result<(),
     // file is still replaced by one rename.
     let lock = File::open(folder);
     let _lock = lock.and_then(|opened| opened.lock().map(|()| opened));
+    halves::finish(folder)?;
     let gone = earlier::replaced(folder, package)?;
-    replace(folder, package, made)?;
-    earlier::remove(&gone);
-    earlier::remove(&earlier::abandoned(folder, package));
-    Ok(())
+    replace(folder, package, &gone)
 }
 
 /// Whether nothing has the name of a folder.
@@ -92,29 +91,22 @@ fn write_new(folder: &Path, package: &Package) -> Result<bool, Diagnostic> {
     if folder.file_name().is_none() {
         return Ok(false);
     }
-    let (partial, _leftover) = begun(folder)?;
-    let written = fill(&partial, package).map_err(|(path, fault)| unwritable(&folder.join(path), &fault));
-    let written = written.and_then(|()| match interrupt::whole(|| fs::rename(&partial, folder)) {
+    let around = folder.parent().filter(|around| *around != Path::new("")).unwrap_or(Path::new("."));
+    earlier::entries(around)
+        .iter()
+        .filter(|name| is_partial(name))
+        .for_each(|name| discard(&around.join(name)));
+    let partial = begun(folder)?;
+    fill(partial.path(), package).map_err(|(path, fault)| unwritable(&folder.join(path), &fault))?;
+    match interrupt::whole(|| fs::rename(partial.path(), folder)) {
         Err(fault) if is_taken(&fault) => Ok(false),
         renamed => renamed.map(|()| true).map_err(|fault| unwritable(folder, &fault)),
-    });
-    if !matches!(written, Ok(true)) {
-        // What cannot be removed is not worth another message.
-        let _ = fs::remove_dir_all(&partial);
     }
-    written
 }
 
-/// Makes an empty folder beside another. One of the same name belongs to a process with the same number, as in another container, and stays.
-fn begun(folder: &Path) -> Result<(PathBuf, Leftover), Diagnostic> {
-    loop {
-        let partial = beside(folder);
-        match Leftover::new_folder(&partial) {
-            Ok(leftover) => return Ok((partial, leftover)),
-            Err(fault) if is_taken(&fault) => {}
-            Err(fault) => return Err(unwritable(folder, &fault)),
-        }
-    }
+/// Makes an empty folder beside something.
+fn begun(place: &Path) -> Result<WorkFolder, Diagnostic> {
+    WorkFolder::new(&mut || beside(place)).map_err(|fault| unwritable(place, &fault))
 }
 
 /// Whether something has the name that a folder was to get.
@@ -125,7 +117,11 @@ fn is_taken(fault: &io::Error) -> bool {
 /// Writes files as they are into an empty folder; of one that cannot be written its path in the folder.
 fn fill<'a>(folder: &Path, package: &'a Package) -> Result<(), (&'a Path, io::Error)> {
     let mut places = OrderedSet::new();
-    for (path, bytes) in &package.files {
+    // A folder with a manifest has all files.
+    let of = |is_last: bool| {
+        package.files.iter().filter(move |(path, _)| (path == Path::new(MANIFEST)) == is_last)
+    };
+    for (path, bytes) in of(false).chain(of(true)) {
         // Each is written whole before a signal ends the program: none comes into a folder that is being removed.
         let write = || {
             if let Some(within) = path.parent()
@@ -140,19 +136,17 @@ fn fill<'a>(folder: &Path, package: &'a Package) -> Result<(), (&'a Path, io::Er
     Ok(())
 }
 
-/// Writes files into a folder that is there; `made` are folders in it that were not.
-fn replace(folder: &Path, package: &Package, made: &mut Made) -> Result<(), Diagnostic> {
-    let (mut filled, mut places) = (Vec::new(), OrderedMap::new());
-    for (path, bytes) in &package.files {
-        let path = folder.join(path);
-        let within = path.parent().unwrap_or(folder);
-        if !places.contains_key(within) {
-            make(within, made)?;
-            places.insert(within.to_owned(), place(within));
-        }
-        filled.push(Output::inside(&places[within], &path)?.fill(&mut |out| out.write_all(bytes))?);
+/// Writes files into a folder that is there, and removes those that are `gone`.
+fn replace(folder: &Path, package: &Package, gone: &[PathBuf]) -> Result<(), Diagnostic> {
+    let partial = begun(&folder.join(MANIFEST))?;
+    fill(partial.path(), package).map_err(|(path, fault)| unwritable(&folder.join(path), &fault))?;
+    let files = package.files.iter().map(|(path, _)| path.as_path());
+    let moved = halves::take_places(partial.path(), folder, files, gone);
+    if moved.is_err() {
+        // Some have theirs: the next process goes on.
+        partial.keep();
     }
-    keep(filled)
+    moved
 }
 
 /// Makes a folder and those around it, and adds those that were not there to `made`.

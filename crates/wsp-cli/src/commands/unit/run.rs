@@ -68,7 +68,7 @@ pub(in crate::commands) fn run(
     let prepare = Duration::from_nanos(clock::nanos_since(start));
     refuse_warnings(session, args, &*prepared)?;
     let mut ran = ran(session, args, &ready, prepared)?;
-    let (counts, trace) = run_of_unit(std::mem::replace(&mut ran.own, Box::new(())), ran.stats.tasks);
+    let (counts, trace) = run_of_unit(std::mem::replace(&mut ran.own, Box::new(())), &ran.stats);
     let Ready { args: given, options, unit, scalars, .. } = &ready;
     let made: Vec<String> = options
         .unit

@@ -146,6 +146,7 @@ fn numbers_below_0_are_values_of_the_option_before_them() {
         (&["run", EXAMPLE, "--seed", "18446744073709551616"], range),
         (&["run", EXAMPLE, "--threads", "-1"], "write a whole number from 1 to 1024"),
         (&["plan", EXAMPLE, "--limit", "x"], "write a whole number from 0 to"),
+        (&["run", EXAMPLE, "--aicpus", "0"], "from 1 to 1024, and up to 64 with `--target ascend_host`"),
         (&["plan", EXAMPLE, "--aicpus", "x"], "write a whole number from 1 to 1024"),
         (&["disasm", EXAMPLE, "--target", "a2"], "unexpected argument '--target' found"),
     ] {

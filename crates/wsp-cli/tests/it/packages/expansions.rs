@@ -63,7 +63,8 @@ fn a_task_graph_of_kernels_runs_as_a_package() {
     let said =
         |name: &str| out.lines().find_map(|line| Some(line.trim().strip_prefix(name)?.trim().to_owned()));
     let counts = ["launches", "kernels"].map(|name| said(name).unwrap_or_default());
-    assert_eq!(counts, ["1", "7 blocks"], "{out}");
+    assert_eq!(counts, ["1", "2 invocations, 7 blocks"], "{out}");
+    assert!(said("memory").is_none(), "a package does not measure it: {out}");
     let [package] = &built(&folder)[..] else { panic!("{:?}", built(&folder)) };
     let (inputs, outputs) = (folder.path("inputs"), folder.path("outputs"));
     let a = numbers(1, 64 * 32);
@@ -182,9 +183,12 @@ fn a_task_graph_with_loops_conditions_and_copies_is_walked_by_aicpus() {
         command.env("XDG_CACHE_HOME", cache(&folder)).env("WSP_DEVICE_LIB", device_library());
         let (code, out, err) = ended(command);
         assert_eq!(code, 0, "{out}{err}");
-        std::fs::read(to).unwrap()
+        let kernels = out.lines().find(|line| line.trim().starts_with("kernels")).map(str::to_owned);
+        (std::fs::read(to).unwrap(), kernels)
     };
-    assert!(ran("cpu_sim") == ran("ascend_host"));
+    let [(plain, counted), (bytes, of_package)] = ["cpu_sim", "ascend_host"].map(ran);
+    assert!(plain == bytes);
+    assert_eq!(counted, of_package);
     let [package] = &built(&folder)[..] else { panic!("{:?}", built(&folder)) };
     let want = launched(package, &inputs, &outputs, &["--serial"]);
     runs_to(package, &inputs, &outputs, &[], &want);

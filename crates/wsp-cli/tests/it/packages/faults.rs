@@ -172,3 +172,27 @@ fn a_priority_that_does_not_fit_has_its_place() {
         assert!(code == 0 || fault.contains("w.wsp:5:"), "{target} {set}: {err}");
     }
 }
+
+/// No compiler is asked first.
+#[test]
+fn arrays_of_other_dimensions_are_refused_before_anything_is_compiled() {
+    let copy = "PTO_SHAPE(x, rows, 16)\nPTO_SHAPE(y, rows, 16)\nPTO_SPACE(Rows) { PTO_AXIS(row, 0, rows) }\n\
+        struct A { uint32_t row; };\nPTO_DESCRIPTOR_GEN(Rows) { PTO_SCHEDULED_FOR(row) { PTO_EMIT_DESCRIPTOR(A{ .row = row }); } }\n\
+        PTO_KERNEL_IMPL(copy) { auto d = PTO_GET_DESCRIPTOR<A>(); VecTile<float, 1, 16> t; TLOAD(t, x, {d.row, 0}); TSTORE(y, t, {d.row, 0}); }\n\
+        void go(Tensor<float> x, Tensor<float> y) { PTO_LAUNCH(Rows, { .x = x, .y = y }); }\n";
+    let folder = Folder::with(&[("copy.pto", copy)]);
+    let inputs = folder.path("inputs");
+    for (shape, word) in [
+        (&[4, 15][..], "array `x` has 15 elements in dimension 1, and `x` is declared with 16"),
+        (&[64], "array `x` has 1 dimension, but `x` is declared with 2"),
+    ] {
+        let count = shape.iter().product::<u64>() as usize;
+        super::save(&inputs, "x", &wsp_plan::Array::of(shape, &super::numbers(1, count)).unwrap());
+        let x = format!("x={}", inputs.join("x.npy").display());
+        let mut command =
+            crate::command::wsp(&["run", &folder.at("copy.pto"), "--target", "ascend_host", "--input", &x]);
+        command.env("XDG_CACHE_HOME", folder.path("cache")).env("CXX", "false");
+        let (code, _, err) = ended(command);
+        assert!(code == 1 && err.contains("WSP0863") && err.contains(word), "{err}");
+    }
+}

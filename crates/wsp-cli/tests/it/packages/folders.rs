@@ -134,21 +134,22 @@ fn a_name_that_ends_in_two_dots_spares_what_stands_there() {
     assert!(tree(&folder.path("")) == before);
 }
 
-/// Processes of several containers have one number.
+/// A process holds what it has begun; what one left that was killed is removed by the next.
 #[test]
 fn a_folder_that_another_process_has_begun_stays() {
     let folder = Folder::with(&[("two.pto", TWO_KERNELS)]);
-    let begun =
-        "for n in 0 1 2; do mkdir .wsp-$$-$n.partial && echo begun > .wsp-$$-$n.partial/main.cpp; done";
-    let mut command = std::process::Command::new("sh");
-    command.current_dir(folder.path("")).args(["-c", &format!("{begun}; exec \"$0\" \"$@\"")]);
-    command.args([crate::command::program(), "emit", "two.pto", "--target", "a2", "-o", "p"]);
-    let (code, _, err) = crate::command::ended(command);
+    let names = [".wsp-999999-0.partial", ".wsp-999999-1.partial", ".wsp-notes.partial", ".wsp-9-.partial"];
+    let all = names.map(|name| folder.path(name));
+    for path in &all {
+        std::fs::create_dir(path).unwrap();
+        std::fs::write(path.join("main.cpp"), "begun").unwrap();
+    }
+    let held = std::fs::File::open(&all[0]).unwrap();
+    held.lock().unwrap();
+    let (code, _, err) = run(&["emit", &folder.at("two.pto"), "--target", "a2", "-o", &folder.at("p")]);
     assert_eq!((code, err.as_str()), (0, ""));
     assert!(folder.path("p/main.cpp").is_file());
-    let kept =
-        tree(&folder.path("")).into_iter().filter(|(path, _)| path.to_string_lossy().contains(".partial"));
-    assert_eq!(kept.filter(|(_, bytes)| bytes == b"begun\n").count(), 3);
+    assert_eq!(all.map(|path| path.join("main.cpp").exists()), [true, false, true, true]);
 }
 
 #[test]
@@ -238,41 +239,123 @@ fn a_pipe_in_place_of_a_file_is_not_opened() {
     }
 }
 
+/// A package, and another one whose files lie in it: those from `taken` on, and the manifest, have not taken their places.
+struct Halves {
+    folder: Folder,
+    files: Vec<std::path::PathBuf>,
+}
+
+impl Halves {
+    fn new() -> Halves {
+        let other = TWO_KERNELS.replace("mlp_kernel", "other_kernel").replace("TRELU", "TABS");
+        let folder = Folder::with(&[("two.pto", TWO_KERNELS), ("other.pto", &other)]);
+        let new = Halves { folder, files: Vec::new() };
+        [("two", "two"), ("other", "other")]
+            .into_iter()
+            .for_each(|(name, to)| assert_eq!(new.emit(name, to).0, 0));
+        let root = new.folder.path("other");
+        let files = tree(&root).into_iter().map(|(path, _)| path).filter(|path| path.is_file());
+        let files = files.map(|path| path.strip_prefix(&root).unwrap().to_owned());
+        let files = files.filter(|path| !path.ends_with("manifest.json")).collect();
+        Halves { files, ..new }
+    }
+
+    fn emit(&self, name: &str, to: &str) -> (i32, String, String) {
+        run(&["emit", &self.folder.at(&format!("{name}.pto")), "--target", "a2", "-o", &self.folder.at(to)])
+    }
+
+    fn copy(&self, from: &str, to: &str) {
+        let mut copy = std::process::Command::new("cp");
+        copy.arg("-r").arg(self.folder.path(from)).arg(self.folder.path(to));
+        assert!(copy.status().unwrap().success());
+    }
+
+    /// As a process leaves it that is killed when so many files have their places.
+    fn make(&self, taken: usize) {
+        let _ = std::fs::remove_dir_all(self.folder.path("p"));
+        self.copy("two", "p");
+        self.copy("other", "p/.wsp-999999-0.partial");
+        std::fs::create_dir(self.folder.path("p/b")).unwrap();
+        [("p/b/CMakeCache.txt", "cmake"), ("p/run", "built")]
+            .into_iter()
+            .for_each(|(path, text)| std::fs::write(self.folder.path(path), text).unwrap());
+        for file in &self.files[..taken] {
+            let from = self.folder.path("p/.wsp-999999-0.partial").join(file);
+            std::fs::rename(from, self.folder.path("p").join(file)).unwrap();
+        }
+    }
+}
+
 #[test]
-fn what_a_killed_process_left_is_no_hindrance() {
-    let folder = Folder::with(&[("two.pto", TWO_KERNELS)]);
-    let args = ["emit", &folder.at("two.pto"), "--target", "a2", "-o", &folder.at("p")];
-    assert_eq!(run(&args).0, 0);
-    // Of any process: its number may be that of one in another container.
-    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(25 * 60 * 60);
-    let left = |name: &str, is_old: bool| {
-        ["p", "p/kernels"].map(|of| {
-            let path = folder.path(&format!("{of}/{name}"));
-            std::fs::write(&path, "half").unwrap();
-            if is_old {
-                std::fs::File::options().write(true).open(&path).unwrap().set_modified(old).unwrap();
-            }
-            path
-        })
+fn a_replacement_that_was_killed_is_ended_by_the_next_one() {
+    let halves = Halves::new();
+    let all = halves.files.len();
+    let whole = |name: &str| {
+        let found = tree(&halves.folder.path("p")).into_iter().filter(|(path, _)| path.is_file());
+        let own = |name: &str| [name, "p"].map(|of| halves.folder.path(of));
+        let [of, root] = own(name);
+        for (path, bytes) in found {
+            let path = path.strip_prefix(&root).unwrap();
+            let want = std::fs::read(of.join(path)).unwrap_or_else(|_| match path.to_str() {
+                Some("b/CMakeCache.txt") => b"cmake".to_vec(),
+                Some("run") => b"built".to_vec(),
+                _ => panic!("{}", path.display()),
+            });
+            assert!(bytes == want, "{}", path.display());
+        }
     };
-    let own = format!(".wsp-{}-1.partial", std::process::id());
-    let all = [left(".wsp-999999-1.partial", true), left(&own, true), left(".wsp-999999-2.partial", false)];
-    let (code, _, err) = run(&args);
-    assert_eq!((code, err.as_str()), (0, ""));
-    // One that was written to lately may still be needed.
-    assert_eq!(all.map(|of| of.map(|left| left.exists())), [[false; 2], [false; 2], [true; 2]]);
-    // Others have names that are nearly the same.
-    for name in
-        [".wsp-999999-notes.partial", ".wsp-+999999-1.partial", ".wsp-9-.partial", ".wsp-notes.partial"]
-    {
-        let [kept, within] = left(name, true);
-        std::fs::remove_file(within).unwrap();
-        let (code, _, err) = run(&args);
+    for taken in [0, 1, 2, all / 2, all - 1, all] {
+        for name in ["two", "other"] {
+            halves.make(taken);
+            let (code, _, err) = halves.emit(name, "p");
+            assert_eq!((code, err.as_str()), (0, ""), "{taken}");
+            whole(name);
+            assert!(
+                halves.folder.path("p/run").is_file() && halves.folder.path("p/b/CMakeCache.txt").is_file()
+            );
+        }
+    }
+    // One that had not begun to take places goes.
+    halves.make(0);
+    std::fs::remove_file(halves.folder.path("p/.wsp-999999-0.partial/manifest.json")).unwrap();
+    assert_eq!(halves.emit("two", "p").0, 0);
+    whole("two");
+}
+
+#[test]
+fn a_replacement_that_was_killed_spares_what_was_edited_since() {
+    let halves = Halves::new();
+    for name in ["main.cpp", "manifest.json", "orchestration.cpp", "kernels/mlp_kernel.cpp"] {
+        for taken in [1, halves.files.len()] {
+            halves.make(taken);
+            let path = halves.folder.path("p").join(name);
+            let text = std::fs::read(&path).unwrap();
+            std::fs::write(&path, [&text[..], b"// mine\n"].concat()).unwrap();
+            let before = tree(&halves.folder.path("p"));
+            let (code, out, err) = halves.emit("other", "p");
+            assert!(code == 1 && out.is_empty() && err.contains("was edited or removed"), "{name}: {err}");
+            assert!(tree(&halves.folder.path("p")) == before, "{name}");
+            // As it was it is taken for what it is.
+            std::fs::write(&path, text).unwrap();
+            let (code, _, err) = halves.emit("other", "p");
+            assert_eq!((code, err.as_str()), (0, ""), "{name}");
+        }
+    }
+}
+
+/// To open a pipe is to wait, and behind the name of a file a `/` leads nowhere.
+#[test]
+fn a_file_with_a_slash_behind_it_is_a_file() {
+    let folder = Folder::with(&[("two.pto", TWO_KERNELS), ("file", "mine")]);
+    assert!(std::process::Command::new("mkfifo").arg(folder.path("pipe")).status().unwrap().success());
+    for name in ["file/", "pipe/", "file", "pipe", "pipe//", "file/in"] {
+        let (code, out, err) =
+            run(&["emit", &folder.at("two.pto"), "--target", "a2", "-o", &folder.at(name)]);
+        let bare = folder.at(&name[..4]);
         assert!(
-            code == 1 && kept.exists() && err.contains(&format!("holds `{name}` beside a package")),
-            "{err}"
+            code == 2 && out.is_empty() && err.contains(&format!("`{bare}` is a file: ")),
+            "{name}: {err}"
         );
-        std::fs::remove_file(kept).unwrap();
     }
 }
 
@@ -371,6 +454,27 @@ fn names_in_cpp_are_apart_from_those_of_parts_and_of_others() {
     let (code, _, err) = emit("called.pto", "package", "p");
     assert!(code == 1 && err.contains("part `k_2` of kernel `k` and kernel `k_2`"), "{err}");
     assert!(err.contains("parts of a kernel have its name with a number behind it"), "{err}");
+}
+
+/// So do fields of descriptors.
+#[test]
+fn fields_whose_names_are_one_in_cpp_get_two() {
+    let kernel = "PTO_SHAPE(x, 64, 64)\nPTO_SHAPE(y, 64, 64)\nstruct D { uint32_t r, r_, r_2, r__; };\n\
+        PTO_KERNEL_IMPL(k) { auto d = PTO_GET_DESCRIPTOR<D>(); VecTile<float, 16, 64> t; TLOAD(t, x, {d.r, 0}); \
+        TADDS(t, t, float(d.r_ + d.r_2 + d.r__)); TSTORE(y, t, {d.r, 0}); }\n\
+        PTO_SPACE(P) { PTO_AXIS(r, 0, 4) }\nPTO_DESCRIPTOR_GEN(P) { PTO_SCHEDULED_FOR(r) { \
+        PTO_EMIT_DESCRIPTOR(D{ .r = r * 16, .r_ = 1, .r_2 = 2, .r__ = 3 }); } }\n\
+        void go(Tensor<float> x, Tensor<float> y) { PTO_LAUNCH(P, { .x = x, .y = y }); }\n";
+    let folder = Folder::with(&[("k.pto", kernel)]);
+    let (code, _, err) = run(&["emit", &folder.at("k.pto"), "--target", "a2", "-o", &folder.at("p")]);
+    assert_eq!(code, 0, "{err}");
+    let text = folder.read("p/kernels/k.cpp");
+    assert!(
+        text.contains("uint32_t desc_r, uint32_t desc_r_n2, uint32_t desc_r_2, uint32_t desc_r_n3"),
+        "{text}"
+    );
+    let options = ["-fsyntax-only", "-I.", "-Iinclude", "-Ihost", "orchestration.cpp"];
+    super::beside::compile(&folder.path("p"), &options);
 }
 
 /// The list of tasks is a macro whose parameter would stand for a kernel of its name.

@@ -156,10 +156,11 @@ inline bool write_arrays(const std::string &path, const std::vector<Array> &arra
     return true;
 }
 
-// Lines that programs read: kernels with their descriptors, bytes of workspace, and parameters, of which real numbers begin with f.
+// Lines that programs read: kernels with their descriptors, how often a machine of graphs has launched one, bytes of workspace, and parameters, of which real numbers begin with f.
 inline void report(const Package &package, const void *launch, const LaunchMemory &memory) {
     for (const auto &[name, count] : package.kernels(launch)) std::printf("kernel %s %" PRIu64 "\n", name, count);
     for (const auto &[name, count] : memory.kernels) std::printf("kernel %s %" PRIu64 "\n", name, count);
+    if (memory.invocations > 0) std::printf("invocations %" PRIu64 "\n", memory.invocations);
     if (package.has_host) std::printf("tokens %" PRIu64 "\n", memory.tokens);
     std::printf("workspace %" PRIu64 "\n", package.workspace_bytes(launch));
     package.parameters(

@@ -69,7 +69,7 @@ inline const char* text(Trap trap) {
         case Trap::extent: return "an axis has no single extent here, or ends before its start";
         case Trap::tile: return "the tile of an axis has 0 elements";
         case Trap::lengths: return "an axis is given more lengths than the first axis has indices";
-        case Trap::tasks: return "too many descriptors: use larger tiles";
+        case Trap::tasks: return "the launch has more than 2^26 descriptors: does a loop not end? If all do, use larger tiles";
         case Trap::unbounded: return "stores to a tensor are not bounded by fields of descriptors, so that it has no size";
         case Trap::row: return "a row of an axis that its tables do not have";
         case Trap::partition: return "tasks lie past the last range of a static partition, or it has more ranges than there are AICPUs";

@@ -103,7 +103,8 @@ public:
         : program_(program), given_(given), l_(l), s_(s), out_(out) {}
 
     // Runs from the first word to the end, or to the first trap.
-    void run() {
+    [[gnu::flatten]] void run() {
+        stack_.resize(max_values);
         std::size_t began = 0;
         while (!s_.failed() && !done_) {
             began = at_;
@@ -125,17 +126,13 @@ private:
         return 0;
     }
     void push(std::uint64_t value) {
-        if (stack_.size() < max_values) stack_.push_back(value);
+        if (top_ < max_values) stack_[top_++] = value;
         else damaged();
     }
     std::uint64_t pop() {
-        if (stack_.empty()) {
-            damaged();
-            return 0;
-        }
-        const std::uint64_t value = stack_.back();
-        stack_.pop_back();
-        return value;
+        if (top_ > 0) return stack_[--top_];
+        damaged();
+        return 0;
     }
     template <class T>
     T take() {
@@ -318,8 +315,6 @@ private:
     void call() {
         const std::uint32_t at = word();
         if (at >= program_.num_functions) return damaged();
-        // The first is a generator, which nothing calls.
-        if (!frames_.empty()) s_.step();
         const Function& of = program_.functions[at];
         const std::size_t base = locals_.size();
         if (of.params > of.locals || base + of.locals > max_values || frames_.size() >= max_values) return damaged();
@@ -383,7 +378,7 @@ private:
     void alloc() {
         const std::uint32_t tiers = word(), length = word();
         const auto bytes = take<std::uint32_t>();
-        if (length > stack_.size()) return damaged();
+        if (length > top_) return damaged();
         std::vector<std::uint32_t> key(length);
         for (std::size_t at = length; at-- > 0;) key[at] = take<std::uint32_t>();
         const auto index = take<std::uint32_t>(), count = take<std::uint32_t>();
@@ -407,12 +402,12 @@ private:
         if (!s_.failed()) out_.emit(l_, s_, descriptor, fields_.data(), priority);
     }
 
-    const Program& program_;
+    const Program program_;
     const Given& given_;
     const Launch& l_;
     Planner& s_;
     Out& out_;
-    std::size_t at_ = 0, base_ = 0;
+    std::size_t at_ = 0, base_ = 0, top_ = 0;
     std::uint64_t rounds_ = 0, steps_ = 0;
     bool done_ = false;
     std::vector<std::uint64_t> stack_, locals_;

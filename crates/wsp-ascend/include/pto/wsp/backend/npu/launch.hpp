@@ -82,12 +82,14 @@ public:
 
     // Kernels that a machine of graphs has launched, with their blocks; one AICPU says so.
     void ran(const char* kernel, std::uint64_t blocks) {
+        ++invocations;
         const auto is = [&](const std::pair<const char*, std::uint64_t>& known) { return std::strcmp(known.first, kernel) == 0; };
         const auto known = std::find_if(kernels.begin(), kernels.end(), is);
         if (known != kernels.end()) known->second += blocks;
         else kernels.emplace_back(kernel, blocks);
     }
     std::vector<std::pair<const char*, std::uint64_t>> kernels;
+    std::uint64_t invocations = 0;
 
     // Edges between tasks of the host and those of cores, each with a token.
     std::uint64_t tokens = 0;

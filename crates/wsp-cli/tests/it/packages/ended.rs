@@ -1,0 +1,82 @@
+//! What a run of a package leaves that a signal ends, or that is killed.
+
+use crate::command::{Folder, wsp};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::{Child, Command, Stdio};
+
+/// Makes programs that say that they run, wait for a word, and say that they have it.
+const COMPILER: &str = "#!/bin/sh
+[ \"$1\" = --version ] && echo one && exit
+for word in \"$@\"; do last=$word; done
+case \"$last\" in
+    *.cpp) touch \"$(basename \"$last\" .cpp).o\" ;;
+    *) printf '#!/bin/sh\\nexec 9> FOLDER/said 8<> FOLDER/words\\necho runs >&9\\nread word <&8\\necho $word >&9\\n' > \"$last\"; chmod +x \"$last\" ;;
+esac
+";
+
+/// A run of a package whose program waits, and what that says.
+struct Waiting {
+    run: Child,
+    said: BufReader<std::fs::File>,
+}
+
+fn start(folder: &Folder) -> Waiting {
+    let mut command = command(folder);
+    let run = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    // Opened when the program opens it, too.
+    let mut said = BufReader::new(std::fs::File::open(folder.path("said")).unwrap());
+    let mut line = String::new();
+    said.read_line(&mut line).unwrap();
+    assert_eq!(line, "runs\n");
+    Waiting { run, said }
+}
+
+fn command(folder: &Folder) -> Command {
+    let mut command =
+        wsp(&["run", "examples/row_softmax.pto", "--target", "ascend_host", "--generate", "", "--no-check"]);
+    command.env("XDG_CACHE_HOME", folder.path("")).env("CXX", folder.path("compiler"));
+    command
+}
+
+/// Folders of the cache in which a process works, or has worked.
+fn partial(folder: &Folder) -> usize {
+    let all = std::fs::read_dir(folder.path("pto-wsp/packages")).unwrap();
+    all.filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().starts_with("partial-")).count()
+}
+
+#[test]
+fn a_program_of_a_package_ends_with_its_run() {
+    let folder = Folder::with(&[]);
+    let text = COMPILER.replace("FOLDER", &folder.at(""));
+    std::fs::write(folder.path("compiler"), text).unwrap();
+    std::fs::set_permissions(folder.path("compiler"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let made = |name: &str| {
+        let _ = std::fs::remove_file(folder.path(name));
+        assert!(Command::new("mkfifo").arg(folder.path(name)).status().unwrap().success());
+    };
+    made("said");
+    // A new one each time, as a program may have taken the word when it is killed. Both ends are open, so that none waits for the other.
+    let words = || {
+        made("words");
+        std::fs::File::options().read(true).write(true).open(folder.path("words")).unwrap()
+    };
+    for (signal, left) in [("TERM", 0), ("HUP", 0), ("INT", 0), ("KILL", 1), ("TERM", 0)] {
+        let mut words = words();
+        let Waiting { mut run, mut said } = start(&folder);
+        let kill = format!("kill -{signal} {}", run.id());
+        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+        run.wait().unwrap();
+        assert_eq!(partial(&folder), left, "{signal}");
+        words.write_all(b"alive\n").unwrap();
+        let mut rest = String::new();
+        said.read_to_string(&mut rest).unwrap();
+        assert_eq!(rest, "", "{signal}: the program goes on");
+    }
+    // What is left of one that was killed goes with the next run, whatever becomes of that.
+    let mut words = words();
+    let Waiting { mut run, said: _said } = start(&folder);
+    words.write_all(b"end\n").unwrap();
+    run.wait().unwrap();
+    assert_eq!(partial(&folder), 0);
+}
