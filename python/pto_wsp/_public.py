@@ -61,7 +61,7 @@ def trim(error: BaseException) -> None:
 
 
 def _say_once(error: WspError, cause: WspError) -> None:
-    """Takes an error of the package that a task's function raised out of what is printed with the error of the
+    """Takes an error of the package that a task's function raised out of what is printed with that of the
     task, which says the same: in its traceback stand the frames of both.
     """
     if (error.code, error.message) != (cause.code, cause.message):
