@@ -242,6 +242,7 @@ MISTAKES: list[Mistake] = [
         "WSP0500",
         "paths are relative to the current folder,",
     ),
+    (lambda: UNIT.run({"Q": x}), errors.ArgumentError, "WSP0560", "leave `Q` out, or give it the name"),
     (lambda: UNIT.run(3), errors.ArgumentError, "WSP1262", 'write `graph.run({"X": x})`'),
     (lambda: UNIT.run({}, threads=-1), errors.ArgumentError, "WSP1262", "give an integer from 0 to 1024"),
     (
