@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ._raise import compile_error
 
 if TYPE_CHECKING:
+    from .errors import WspError
     from .workload import Workload
 
 
@@ -36,6 +37,12 @@ def name_of(made: Any, what: str) -> tuple[str, str]:
             help="define it at the top of a module, under the name of its function",
         )
     return module, qualname
+
+
+def not_pickled(what: str, help: str) -> WspError:
+    """The error of something that is of its process."""
+    notes = "it has memory or threads of this process"
+    return compile_error(1223, f"{what} cannot be pickled", notes=notes, help=help)
 
 
 def workload_of(module: str, qualname: str, kept: dict[str, Any]) -> Workload:

@@ -176,7 +176,7 @@ def without_gaps(array: Any, copied: tuple[Any, Any] | None) -> tuple[Any, tuple
     there. The room of the last one is taken again where it fits.
     """
     # What a masked array hides is not copied: it is refused as an argument, as each of them is.
-    masked = isinstance(array, np.ma.MaskedArray)
+    masked = np.ma.is_masked(array)
     if masked or not isinstance(array, np.ndarray) or array.flags.c_contiguous:
         return array, None
     room = None if copied is None else copied[0]

@@ -25,6 +25,7 @@ from typing import Any, TypeVar
 
 from . import _core
 from ._arrays import view
+from ._pickled import not_pickled
 from ._raise import PlacedAtCaller, argument_error
 from ._seam import Span
 from .errors import Diagnostic, KernelError
@@ -99,6 +100,10 @@ class TaskGraph:
         self._functions: dict[str, dict[str, Any]] = {}
         self._files: list[str] = []
         self._params: dict[str, int] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        help = "pickle its bytes, `graph.to_bytes()`, and read them there: `TaskGraph.from_bytes(data)`"
+        raise not_pickled("a `TaskGraph`", help)
 
     def __repr__(self) -> str:
         names = re.findall(r"^\s*TG_BEGIN\(\s*(\w+)", self.text(), re.MULTILINE)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import errors
 from ._arrays import view
+from ._pickled import not_pickled
 from ._raise import PlacedAtCaller
 from .expr import describe
 from .htmltables import fields
@@ -104,6 +105,9 @@ class Plan:
         self._core = core
         self._capacity = capacity
         return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise not_pickled("a `Plan`", "make it where it runs: `program.plan(arrays)`")
 
     @property
     def program(self) -> Program:

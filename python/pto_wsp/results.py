@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import graphviews
+from ._pickled import not_pickled
 from ._raise import argument_error
 from .htmltables import fields, table
 
@@ -244,6 +245,10 @@ class Simulation:
         if times is None:
             times = [end - start for start, end in zip(self.start, self.end, strict=True)]
         return self.graph.critical_path(lambda task: int(times[task]))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        help = "pickle what you need of it, such as `simulation.graph` and `simulation.end`"
+        raise not_pickled("a `Simulation`", help)
 
     def _repr_html_(self) -> str | None:
         return None if self._recorded is None else framed(self._recorded, self._name)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakSet
 
 from . import _core
+from ._pickled import not_pickled
 from ._raise import PlacedAtCaller, argument_error, only_by_name
 from .errors import WspError
 from .expr import describe
@@ -132,6 +133,9 @@ class Run:
         self._seen: tuple[Any, float] = (None, self._started)
         self._span = caller_span()
         _RUNS.add(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise not_pickled("a `Run`", "pickle its figures, `run.synchronize()`, or the program")
 
     def is_complete(self) -> bool:
         """Whether it has ended, well or not."""
@@ -333,6 +337,9 @@ class BoundProgram:
             if error.code != "WSP1607" or self._told is None:
                 raise
         return self._told
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise not_pickled("a `BoundProgram`", "pickle the program, and bind it there: `program.bind(X=x)`")
 
     def __repr__(self) -> str:
         return f"<bound {self._program!r}>"

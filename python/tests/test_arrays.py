@@ -290,6 +290,21 @@ def test_what_cannot_be_used_says_why_and_what_to_write(what: str) -> None:
     assert isinstance(refused.value, TypeError) and isinstance(refused.value, ValueError)
 
 
+def test_an_array_with_a_mask_and_no_masked_element_is_used_where_it_lies() -> None:
+    x, y = pair()
+    for mask in (np.ma.nomask, np.zeros(x.shape, bool)):
+        masked = np.ma.array(np.zeros_like(y), mask=mask)
+        program(copy).execute({"x": np.ma.array(x, mask=mask), "y": masked})
+        assert np.array_equal(masked.data, x) and not np.ma.is_masked(masked)
+
+
+def test_how_many_elements_are_masked_is_said() -> None:
+    x, y = pair()
+    with pytest.raises(errors.ArgumentError) as refused:
+        program(copy).execute({"x": np.ma.masked_less(x, x.flat[2]), "y": y})
+    assert "has 2 masked elements" in refused.value.message
+
+
 def test_a_read_only_output_is_refused() -> None:
     x, y = pair()
     y.flags.writeable = False

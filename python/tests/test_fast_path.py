@@ -191,8 +191,8 @@ def test_runs_within_each_other_are_counted():
     with pytest.raises(errors.KernelError) as caught:
         program.execute(X=rows(1), Y=rows(1))
     error: BaseException | None = caught.value
-    while error is not None and error.__cause__ is not None:
-        error = error.__cause__
+    while error is not None and error.__context__ is not None:
+        error = error.__context__
     assert isinstance(error, errors.ExecutionError) and error.code == "WSP1274" and error.help
     assert left == [84]
     left = [16]

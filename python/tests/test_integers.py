@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy
 import pytest
-from pto_wsp import InOut, P, errors, i32, python_kernel, table, tensor, workload
+from pto_wsp import InOut, P, Scalar, errors, i32, python_kernel, table, tensor, tile, workload
 from test_workload_random import compiled
 
 CASES = Path(__file__).resolve().parents[2] / "testdata" / "integers.txt"
@@ -51,3 +51,24 @@ def test_an_expression_has_the_value_of_every_other_evaluator(expression, rows):
         else:
             assert matches(a, b, c, int(value)), (variables, value)
             assert not matches(a, b, c, int(value) ^ 1), (variables, value)
+
+
+@pytest.mark.parametrize("kind", ["int8", "uint16", "int64", "uint64"])
+def test_an_integer_of_numpy_is_one_wherever_a_workload_takes_one(kind: str) -> None:
+    one, two, three = (numpy.dtype(kind).type(value) for value in (1, 2, 3))
+    x = tensor(("n", 16), i32)
+
+    @python_kernel(cost=two)
+    def add(x: InOut, n: Scalar) -> None:
+        x += n
+
+    @workload
+    def w(n) -> None:
+        for i in P(P.ceildiv(n, two)):
+            with P.when(three > i):
+                add[i, one](x[tile(i, two)], two * i + one)
+
+    array = numpy.zeros((8, 16), numpy.int32)
+    w.compile(num_threads=two).execute(x=array)
+    assert array[:, 0].tolist() == [1, 1, 3, 3, 5, 5, 0, 0]
+    assert w.compile().simulate(n=2).makespan == 2

@@ -288,7 +288,7 @@ def a_number_for_an_array() -> None:
 
 @CASES.add(errors.ArgumentError, "WSP1258", "X.filled(0)")
 def an_array_with_a_mask() -> None:
-    PROGRAM.execute(X=np.ma.array(rows(4)), Y=rows(4))  # here
+    PROGRAM.execute(X=np.ma.array(rows(4), mask=True), Y=rows(4))  # here
 
 
 @CASES.add(errors.ArgumentError, "WSP1250", "X = np.load(path)")

@@ -284,7 +284,7 @@ def a_cache_with_gaps() -> None:
 @argument(errors.ArgumentError, "WSP1258", "q.filled(0)")
 def queries_with_a_mask() -> None:
     decode = planned()
-    decode.run(np.ma.masked_array(queries()), pages())  # here
+    decode.run(np.ma.masked_array(queries(), mask=True), pages())  # here
 
 
 @argument(errors.ArgumentError, "WSP1258", "q.filled(0)")

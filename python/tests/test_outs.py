@@ -147,7 +147,7 @@ def test_a_failed_task_has_the_code_of_what_it_raised():
 
     with pytest.raises(errors.KernelError) as nested:
         ran(runs_another, debug=False)
-    cause = nested.value.__cause__
+    cause = nested.value.__context__
     assert isinstance(cause, errors.ArgumentError) and cause.code == nested.value.code == "WSP1259"
     assert cause.message == nested.value.message and cause.line == nested.value.line
     assert any("runs_another" in note or "indices" in note for note in nested.value.notes)

@@ -20,22 +20,26 @@ from pto_wsp import (
     In,
     Out,
     P,
+    TaskGraph,
     TaskWindow,
     TracePolicy,
     Workload,
     combine,
     errors,
+    f16,
     kernel,
     load,
     pto,
     python_kernel,
     sequential,
     table,
+    tensor,
     tile,
     workload,
 )
 
 DECODE = Path(__file__).resolve().parents[2] / "examples/attention/decode.pto"
+PAGES = tensor((4, 16, 2, 64), f16)
 
 
 @python_kernel
@@ -150,6 +154,33 @@ def test_what_is_defined_in_a_function_is_refused():
             pickle.dumps(made)
         assert caught.value.code == "WSP1223" and f"`{name}`" in caught.value.message
         assert "top of a module" in caught.value.help[0]
+
+
+def test_what_is_of_one_process_is_refused():
+    program = copies.compile()
+    x, y = np.ones((16, 64), np.float32), np.zeros((16, 64), np.float32)
+    run = program.execute_async(X=x, Y=y)
+    run.synchronize()
+    graph = TaskGraph.from_text("extern Z: f32[4]\n")
+    plan = (
+        load(DECODE)
+        .program(schedule="Fixed", max_blocks=4)
+        .plan(
+            {"q": tensor((1, 8, 1, 64), f16), "kv.k": PAGES, "kv.v": PAGES},
+            **{"kv.indptr": [0, 1], "kv.indices": [0], "kv.last_page_len": [3]},
+        )
+    )
+    for made, help in (
+        (run, "run.synchronize()"),
+        (program.bind(X=x, Y=y), "program.bind(X=x)"),
+        (program.simulate(n=16), "simulation.graph"),
+        (graph, "graph.to_bytes()"),
+        (plan, "program.plan(arrays)"),
+    ):
+        with pytest.raises(errors.CompileError) as caught:
+            pickle.dumps(made)
+        assert caught.value.code == "WSP1223" and type(made).__name__ in caught.value.message
+        assert help in caught.value.help[0]
 
 
 def test_a_function_of_a_schedule_is_pickled_as_functions_are():

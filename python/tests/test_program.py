@@ -257,6 +257,25 @@ def test_graphs_and_simulations():
     assert simulated.makespan == 4 * 50 and simulated.end.tolist() == [50, 100, 150, 200]
 
 
+def test_tasks_of_python_kernels_alone_have_a_window_of_their_own():
+    @workload
+    def bumped(n):
+        for i in P(n):
+            bump[i](X[i], 1)
+
+    @workload
+    def mixed(n):
+        bumped(n)
+        doubled(n)
+
+    assert "1024 tasks, stall" in bumped.compile().explain()
+    assert "4096 tasks, stall" in bumped.task_graph(window=4096).compile().explain()
+    assert "8192 tasks, stall" in mixed.compile().explain()
+    x, _ = arrays(5000)
+    stats = bumped.compile(num_threads=2).execute(X=x)
+    assert (stats.num_tasks, x[4999, 0]) == (5000, 4999 * 16 + 1)
+
+
 def test_explain_says_what_the_target_does_and_ir_what_the_workload_is():
     program = doubled.streams(2).task_graph(ready=ReadyPolicy.fifo()).compile()
     text = program.explain()

@@ -151,7 +151,7 @@ def test_a_python_kernel_that_returns_a_value_is_told() -> None:
     x, y = np.ones((2, 64), np.float32), np.zeros((2, 64), np.float32)
     with pytest.raises(errors.KernelError) as caught:
         uses.compile().execute(X=x, Y=y)
-    cause = caught.value.__cause__
+    cause = caught.value.__context__
     assert isinstance(cause, errors.KernelError) and cause.code == "WSP1128" and "y[...]" in str(cause)
 
 

@@ -51,7 +51,18 @@ def one_row_for_all(q: np.ndarray) -> np.ndarray:
     return np.broadcast_to(q[:1], q.shape)
 
 
-LAYOUTS: list[Layout] = [in_a_fused_array, every_second, heads_first, from_behind, one_row_for_all]
+def with_nothing_masked(q: np.ndarray) -> np.ndarray:
+    return np.ma.masked_array(every_second(q))
+
+
+LAYOUTS: list[Layout] = [
+    in_a_fused_array,
+    every_second,
+    heads_first,
+    from_behind,
+    one_row_for_all,
+    with_nothing_masked,
+]
 
 
 def batch(dtype: str = "f32") -> Batch:

@@ -476,7 +476,7 @@ def test_a_run_that_may_outlive_its_task_is_refused():
 
     with pytest.raises(errors.KernelError) as failed:
         over(starts).execute(a=np.zeros(4, np.float32))
-    cause = failed.value.__cause__
+    cause = failed.value.__context__
     assert cause.code == "WSP1270" and "`execute(…)`" in str(cause)
     assert not runs and not y.any()
     over(executes).execute(a=np.zeros(4, np.float32))
@@ -488,4 +488,4 @@ def test_a_run_that_may_outlive_its_task_is_refused():
     graph.kernel("starts", InOut[f32])(lambda block, y: runs.append(inner.execute_async(**given)))
     with pytest.raises(errors.WspError) as failed:
         graph.run({"Y": np.zeros(4, np.float32)})
-    assert failed.value.__cause__.code == "WSP1270" and not runs
+    assert failed.value.__context__.code == "WSP1270" and not runs

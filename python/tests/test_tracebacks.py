@@ -17,6 +17,7 @@ from misuse import X, Y, copies, copy, rows
 from pto_wsp import (
     DispatchPolicy,
     In,
+    InOut,
     Out,
     P,
     Tensor,
@@ -225,6 +226,27 @@ def test_no_frame_of_the_package_is_in_a_traceback(name: str):
         assert files and not [file for file in files if file.startswith(PACKAGE)], name
         error = error.__cause__
     assert "During handling" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_an_error_of_the_package_that_a_python_kernel_raises_is_printed_once():
+    program = copies.compile()
+
+    @python_kernel
+    def nested(y: InOut):
+        program.execute(Q=3)
+
+    @workload
+    def w(n):
+        nested(Y[0:16])
+
+    with pytest.raises(errors.KernelError) as caught:
+        w.compile(num_threads=2).execute(Y=rows(16))
+    error = caught.value
+    printed = "".join(traceback.format_exception(error))
+    assert printed.count("the program takes no argument `Q`") == 1 and "indices" in printed
+    names = [frame.name for frame in traceback.extract_tb(error.__traceback__)]
+    assert names[-1] == "nested" and len(names) == 2
+    assert isinstance(error.__context__, errors.ArgumentError)
 
 
 @pytest.mark.parametrize("name", [name for name in MISTAKES if name != "task that fails"])

@@ -7,6 +7,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use std::sync::Arc;
 use wsp_core::DType;
+use wsp_core::words::counted;
 use wsp_diag::{Code, Diagnostic};
 use wsp_memory::{View, ViewFault};
 use wsp_plan::Array;
@@ -241,8 +242,8 @@ pub(crate) fn place_of(name: &str, object: &Bound<'_, PyAny>) -> Result<Option<V
 /// The memory that an object shares and what its elements are, by the buffer protocol, the array interface or DLPack, in this
 /// order.
 fn found(name: &str, object: &Bound<'_, PyAny>) -> Result<(Shared, Element), Refusal> {
-    if is_masked(object)? {
-        return Err(masked(name).into());
+    if let Some(count) = masked_elements(object)? {
+        return Err(masked(name, count).into());
     }
     // A buffer that is refused is tried again by the other protocols: NumPy has no formats for the types of others.
     let buffer = match ffi::buffer(object).map_err(|error| unshared(name, object, error)) {
@@ -280,27 +281,34 @@ fn unsupported(name: &str, object: &Bound<'_, PyAny>, what: String) -> Diagnosti
     Diagnostic::error(UNSUPPORTED, message).note(format!("element types of tensors: {known}"))
 }
 
-/// Whether some elements may count as absent, which the protocols do not tell: NumPy's `MaskedArray`.
-fn is_masked(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+/// How many elements count as absent, which the protocols do not tell: those of NumPy's `MaskedArray`. None where none does; nothing where it does not say.
+fn masked_elements(object: &Bound<'_, PyAny>) -> PyResult<Option<Option<u64>>> {
     /// `numpy.ndarray`, whose arrays have no attributes of their own.
     static PLAIN: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let (py, kind) = (object.py(), object.get_type());
     // What is not there costs most of what an array costs.
     if PLAIN.get(py).is_some_and(|plain| kind.is(plain)) {
-        return Ok(false);
+        return Ok(None);
     }
     if kind.fully_qualified_name().is_ok_and(|name| name == "numpy.ndarray") {
         let _ = PLAIN.set(py, kind.unbind());
-        return Ok(false);
+        return Ok(None);
     }
     let has = |name| attempted(py, object.hasattr(name)).map(|has| has.unwrap_or(false));
-    Ok(has("mask")? && has("filled")?)
+    if !has("mask")? || !has("filled")? {
+        return Ok(None);
+    }
+    let counted = || object.getattr("mask")?.call_method0("sum")?.extract::<u64>();
+    let count = attempted(py, counted())?;
+    Ok((count != Some(0)).then_some(count))
 }
 
-fn masked(name: &str) -> Diagnostic {
-    Diagnostic::error(REFUSED, format!("array `{name}` has a mask, and elements of tensors have none")).help(
-        format!("give all elements, `{name}.data`, or values for those that are masked, `{name}.filled(0)`"),
-    )
+fn masked(name: &str, count: Option<u64>) -> Diagnostic {
+    let elements = count.map_or("a mask".to_owned(), |count| counted(count, "masked element").to_string());
+    let message = format!("array `{name}` has {elements}, and elements of tensors have no mask");
+    Diagnostic::error(REFUSED, message).help(format!(
+        "give all elements, `{name}.data`, or values for those that are masked, `{name}.filled(0)`"
+    ))
 }
 
 /// An object whose protocol raised an error.

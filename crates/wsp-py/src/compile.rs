@@ -47,7 +47,7 @@ pub(crate) fn compile(
     let made = stack::on_large_stack(py, || program(trace, callables, folder, &compilation))?;
     let mut inner = made.map_err(|(sources, faults)| errors::exception(py, &faults, &sources))?;
     inner.compile_ns = clock::nanos_since(started);
-    Ok(Program::new(inner))
+    Program::new(py, inner)
 }
 
 /// The program of a trace.
@@ -117,7 +117,7 @@ fn link(
     if plan.schedule.policy.grid.is_some() {
         registry.follow_layouts();
     }
-    let (mut bodies, mut declared_only) = (Vec::new(), None);
+    let (mut bodies, mut shown, mut declared_only) = (Vec::new(), Vec::new(), None);
     let kernels = trace.workload.kernels.iter().zip(trace.bodies.iter().cloned()).zip(functions);
     for (k, ((kernel, body), function)) in kernels.enumerate() {
         let given = trace.names.kernels.get(k).unwrap_or(&kernel.name);
@@ -127,7 +127,8 @@ fn link(
                 "compiled"
             }
             KernelBody::Foreign { .. } => {
-                if let Some(function) = function {
+                if let Some(function) = function.map(Arc::new) {
+                    shown.push(function.clone());
                     registry.replace(&kernel.name, move |cx| kernels::call(&function, cx));
                 }
                 "python"
@@ -163,6 +164,7 @@ fn link(
         sources: Sources::of(&trace),
         declared_only,
         warnings,
+        functions: shown,
         bodies,
         compile_ns: 0,
         cached,
@@ -201,7 +203,7 @@ pub(crate) fn load_program(
     let mut inner = made.map_err(|faults| errors::exception(py, &faults, &sources))?;
     inner.compile_ns = clock::nanos_since(started);
     inner.sources = sources.into();
-    Ok(Program::new(inner))
+    Program::new(py, inner)
 }
 
 /// The key of a workload: its text and that of each kernel that is compiled, without the places in Python's files.
@@ -265,6 +267,7 @@ fn launch(path: &str, compilation: &Compilation, sources: &mut SourceMap) -> Res
         sources: Sources::default(),
         declared_only: None,
         warnings,
+        functions: Vec::new(),
         bodies: kernels.map(|f| (f.name.clone(), "library")).collect(),
         compile_ns: 0,
         cached,

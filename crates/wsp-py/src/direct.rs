@@ -1,8 +1,11 @@
 //! Functions of users that are called for tasks with nothing of the package in between.
 
+use crate::kernels::INLINE;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+use pyo3::{PyTraverseError, PyVisit};
+use smallvec::SmallVec;
 
 /// What a parameter is given.
 enum Given {
@@ -40,17 +43,25 @@ impl<'py> FromPyObject<'_, 'py> for Direct {
     }
 }
 
+/// Arrays of a task, or arguments.
+type Objects<'py> = SmallVec<[Bound<'py, PyAny>; INLINE]>;
+
 impl Direct {
+    /// Shows what it holds to Python's collector of cycles.
+    pub(crate) fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.function)?;
+        visit.call(&self.refuse)?;
+        self.given.iter().try_for_each(|given| match given {
+            Given::Constant(value) => visit.call(value),
+            Given::Array(_) | Given::Scalar(_) => Ok(()),
+        })
+    }
+
     /// Calls it for a task.
     ///
     /// # Errors
     /// What it raises, or that it returns a value.
-    pub(crate) fn call<'py>(
-        &self,
-        py: Python<'py>,
-        arrays: &[Bound<'py, PyAny>],
-        scalars: &[i64],
-    ) -> PyResult<()> {
+    pub(crate) fn call<'py>(&self, py: Python<'py>, arrays: Objects<'py>, scalars: &[i64]) -> PyResult<()> {
         let missing = |what: &str, n: usize| PyValueError::new_err(format!("a task has no {what} {n}"));
         let given = self.given.iter().map(|given| match given {
             Given::Array(n) => arrays.get(*n).cloned().ok_or_else(|| missing("array", *n)),
@@ -60,8 +71,8 @@ impl Direct {
             }
             Given::Constant(value) => Ok(value.bind(py).clone()),
         });
-        let returned =
-            self.function.bind(py).call1(PyTuple::new(py, given.collect::<PyResult<Vec<_>>>()?)?)?;
+        let given = given.collect::<PyResult<Objects<'_>>>()?;
+        let returned = self.function.bind(py).call1(PyTuple::new(py, given)?)?;
         if !returned.is_none() {
             self.refuse.call1(py, (returned,))?;
         }

@@ -2,12 +2,14 @@
 //!
 //! What a program is asked in each run alike, its options, is read once. Arguments are bound as elsewhere, once: what is refused is refused here.
 
+use crate::functions::Functions;
 use crate::inner::Inner;
 use crate::results::Figures;
 use crate::runs;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use pyo3::{PyTraverseError, PyVisit};
 use std::sync::Arc;
 use wsp_backend::RunOptions;
 
@@ -15,14 +17,20 @@ use wsp_backend::RunOptions;
 #[pyclass(frozen, module = "pto_wsp._core")]
 pub(crate) struct FastPath {
     inner: Arc<Inner>,
+    functions: Py<Functions>,
     options: RunOptions,
     /// Makes what the caller gets of the program and the figures of the run.
     ended: Py<PyAny>,
 }
 
 impl FastPath {
-    pub(crate) fn new(inner: Arc<Inner>, options: RunOptions, ended: Py<PyAny>) -> FastPath {
-        FastPath { inner, options, ended }
+    pub(crate) fn new(
+        inner: Arc<Inner>,
+        functions: Py<Functions>,
+        options: RunOptions,
+        ended: Py<PyAny>,
+    ) -> FastPath {
+        FastPath { inner, functions, options, ended }
     }
 
     /// Runs the program on arguments by name. None of a call that it does not take, before anything is read.
@@ -45,5 +53,13 @@ impl FastPath {
         let options = RunOptions { claim: arguments.claim.clone(), ..self.options.clone() };
         let ran = runs::execute(py, &self.inner, arguments, options, None)?;
         self.ended.call1(py, (program, Figures::new(ran, &self.inner)))
+    }
+}
+
+#[pymethods]
+impl FastPath {
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.functions)?;
+        visit.call(&self.ended)
     }
 }

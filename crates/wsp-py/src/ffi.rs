@@ -6,6 +6,7 @@
 #![allow(unsafe_code, reason = "the one place that takes addresses from Python objects, by their protocols")]
 
 mod array_struct;
+mod holder;
 mod numpy;
 
 use pyo3::exceptions::PyBufferError;
@@ -20,6 +21,7 @@ use wsp_core::DType;
 use wsp_memory::{Space, View, ViewAccess, ViewFault};
 
 pub(crate) use array_struct::array_struct;
+pub(crate) use holder::holder;
 pub(crate) use numpy::NumPy;
 pub(crate) use wsp_memory::Owner;
 

@@ -3,6 +3,7 @@
 use crate::errors;
 use crate::inputs::{self, Arguments, Need};
 use crate::kept::Kept;
+use crate::kernels::Function;
 use crate::options;
 use crate::outcome::Ran;
 use crate::own::{LaunchOptions, Plan, PlanProgram};
@@ -24,6 +25,10 @@ use wsp_ordered::OrderedMap;
 use wsp_plan::workload::{WorkloadPlan, bind, count};
 use wsp_plan::{LoweredPlan, ParamValue, ProgramKind};
 use wsp_runtime::timeline::Timeline;
+
+/// Tasks in flight, of a program all of whose kernels are functions of Python. One of them takes microseconds, so that generation runs ahead as far as it may:
+/// so many are enough for all threads, and what is kept of them stays in the caches.
+const WINDOW_OF_FUNCTIONS: u32 = 1024;
 
 /// What was compiled.
 pub(crate) enum Body {
@@ -60,6 +65,8 @@ pub(crate) struct Inner {
     pub(crate) declared_only: Option<Diagnostic>,
     /// What the compilation warns of.
     pub(crate) warnings: Vec<Diagnostic>,
+    /// Functions that its kernels call.
+    pub(crate) functions: Vec<Arc<Function>>,
     /// Kernels as the user named them, with what runs for their tasks.
     pub(crate) bodies: Vec<(String, &'static str)>,
     pub(crate) compile_ns: u64,
@@ -87,11 +94,27 @@ impl Inner {
         matches!(self.body, Body::Workload(_))
     }
 
+    /// Whether functions of the caller run for its tasks.
+    pub(crate) fn calls_functions(&self) -> bool {
+        !self.functions.is_empty()
+    }
+
     /// Streams of the schedule, where it has some.
     pub(crate) fn streams(&self) -> Option<u32> {
         match &self.body {
             Body::Workload(plan) => plan.schedule.policy.streams,
             Body::Launch { .. } => None,
+        }
+    }
+
+    /// Sets the window of runs on threads, where the schedule leaves it open and all kernels are functions. A recorded order of starts may need the window
+    /// that it was recorded with.
+    pub(crate) fn set_window(&self, options: &mut RunOptions) {
+        let Body::Workload(plan) = &self.body else { return };
+        let all = self.calls_functions() && self.functions.len() == self.bodies.len();
+        let open = plan.schedule.policy.window.is_none() && options.window.is_none();
+        if all && open && options.workload.aicpus == 0 && options.replay.is_none() {
+            options.window = Some(WINDOW_OF_FUNCTIONS);
         }
     }
 
@@ -318,6 +341,7 @@ impl Inner {
                 if matches!(&self.body, Body::Workload(plan) if plan.library.is_none()) {
                     found.workload.absent = Absent::Zeros;
                 }
+                self.set_window(&mut found);
                 Ok(found)
             }
         }

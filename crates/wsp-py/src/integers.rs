@@ -4,6 +4,7 @@ use crate::arrays::{IntegerArray, type_name};
 use crate::refusal::{Refusal, attempted};
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PyRange, PyTuple};
+use pyo3::{PyTraverseError, PyVisit};
 use wsp_core::DType;
 use wsp_diag::Diagnostic;
 use wsp_plan::Array;
@@ -93,6 +94,14 @@ impl SeenList {
         let array = IntegerArray::of(name, object)?;
         let values = array.values();
         Ok(values.map(|values| SeenList { source: Source::Shared(array), values }))
+    }
+
+    /// Shows what it holds to Python's collector of cycles.
+    pub(crate) fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        match &self.source {
+            Source::Shared(_) => Ok(()),
+            Source::List(object) | Source::Number(object) => visit.call(object),
+        }
     }
 
     /// Whether the integers are others than before, or no integers any more.

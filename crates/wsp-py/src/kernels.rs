@@ -1,16 +1,21 @@
 //! Kernels that are Python functions: called for each task with views of its regions.
 
 use crate::direct::Direct;
-use crate::ffi::{NumPy, Owner, array_struct, stay_known, within_task};
+use crate::ffi::{NumPy, Owner, array_struct, holder, stay_known, within_task};
 use crate::turns::Turn;
 use pto_wsp::workload::{KernelCx, KernelFault};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use pyo3::{PyTraverseError, PyVisit};
+use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::sync::Arc;
 use wsp_core::DType;
 use wsp_memory::{View, ViewAccess};
 use wsp_plan::Array;
+
+/// Regions of a task, dimensions of one and coordinates for which no memory is taken.
+pub(crate) const INLINE: usize = 4;
 
 /// Elements in memory: the region of a tensor that a task was given, where it lies, or an array that a run made.
 ///
@@ -19,11 +24,11 @@ use wsp_plan::Array;
 pub(crate) struct KernelArray {
     address: usize,
     dtype: DType,
-    dims: Vec<usize>,
-    strides: Vec<isize>,
+    dims: SmallVec<[usize; INLINE]>,
+    strides: SmallVec<[isize; INLINE]>,
     writable: bool,
     /// Keeps the memory from going away while Python holds this.
-    _owner: Owner,
+    owner: Owner,
 }
 
 impl KernelArray {
@@ -38,18 +43,17 @@ impl KernelArray {
             // No stride exceeds the span of its array, which is at most `isize::MAX`.
             strides: seen().map(|d| strides[d].cast_signed()).collect(),
             writable: view.access() == ViewAccess::ReadWrite,
-            _owner: view.into_buffer(),
+            owner: view.into_buffer(),
         }
     }
 
-    /// The array of NumPy over it, which holds it.
+    /// The array of NumPy over it, which holds the memory.
     ///
     /// # Errors
     /// NumPy's refusal.
     pub(crate) fn numpy<'py>(self, py: Python<'py>, numpy: &NumPy) -> PyResult<Bound<'py, PyAny>> {
-        let held = Bound::new(py, self)?;
-        let KernelArray { address, dtype, dims, strides, writable, .. } = held.get();
-        numpy.array(held.as_any().clone(), (*address, *dtype), dims, strides, *writable)
+        let KernelArray { address, dtype, dims, strides, writable, owner } = self;
+        numpy.array(holder(py, owner)?, (address, dtype), &dims, &strides, writable)
     }
 
     /// An array that nobody else has.
@@ -72,7 +76,8 @@ impl KernelArray {
         for d in (1..dims.len()).rev() {
             strides[d - 1] = strides[d] * dims[d] as isize;
         }
-        KernelArray { address, dtype, dims, strides, writable, _owner: owner }
+        let (dims, strides) = (dims.into(), strides.into());
+        KernelArray { address, dtype, dims, strides, writable, owner }
     }
 }
 
@@ -169,15 +174,17 @@ fn typestr(dtype: DType) -> &'static str {
 
 thread_local! {
     /// Coordinates of the task whose function runs on this thread.
-    static COORDINATES: RefCell<Option<Vec<i64>>> = const { RefCell::new(None) };
+    static COORDINATES: RefCell<Option<Coords>> = const { RefCell::new(None) };
 }
 
+type Coords = SmallVec<[i64; INLINE]>;
+
 /// A task has its coordinates until this is dropped; then the task around it has its own again.
-struct Coordinates(Option<Vec<i64>>);
+struct Coordinates(Option<Coords>);
 
 impl Coordinates {
     fn begin(coordinates: &[i64]) -> Coordinates {
-        Coordinates(COORDINATES.replace(Some(coordinates.to_vec())))
+        Coordinates(COORDINATES.replace(Some(coordinates.into())))
     }
 }
 
@@ -190,7 +197,7 @@ impl Drop for Coordinates {
 /// Coordinates of the task whose Python kernel runs on this thread; none outside of tasks.
 #[pyfunction]
 pub(crate) fn task_coords() -> Option<Vec<i64>> {
-    COORDINATES.with_borrow(Clone::clone)
+    COORDINATES.with_borrow(|coordinates| coordinates.as_ref().map(|given| given.to_vec()))
 }
 
 /// A function that runs the tasks of a kernel.
@@ -220,6 +227,17 @@ impl<'py> FromPyObject<'_, 'py> for Function {
     }
 }
 
+impl Function {
+    /// Shows what it holds to Python's collector of cycles.
+    pub(crate) fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.callable)?;
+        self.direct.iter().try_for_each(|direct| direct.traverse(visit))
+    }
+}
+
+/// What a function is given of the regions of a task.
+type Views = SmallVec<[KernelArray; INLINE]>;
+
 /// Calls a function for a task: `callable(views, scalars)`, two tuples in declared order, or the function of the user itself.
 ///
 /// # Errors
@@ -227,7 +245,8 @@ impl<'py> FromPyObject<'_, 'py> for Function {
 pub(crate) fn call(function: &Function, cx: &KernelCx<'_>) -> Result<(), KernelFault> {
     let Function { callable, keep, ncoords, direct } = function;
     // The package calls a function twice that may look at what an `Out` of integers holds.
-    let views = (0..cx.regions().len()).map(|n| cx.view_unread(n)).collect::<Result<Vec<_>, _>>()?;
+    let view = |n| Ok(KernelArray::new(cx.view_unread(n)?, keep.get(n)));
+    let views: Views = (0..cx.regions().len()).map(view).collect::<Result<_, KernelFault>>()?;
     let turn = Turn::wait();
     let called = Python::try_attach(|py| {
         turn.has_interpreter();
@@ -235,11 +254,10 @@ pub(crate) fn call(function: &Function, cx: &KernelCx<'_>) -> Result<(), KernelF
         let _coordinates = Coordinates::begin(cx.scalars().get(..*ncoords).unwrap_or_default());
         within_task(|| {
             let run = || -> PyResult<()> {
-                let views =
-                    views.into_iter().enumerate().map(|(n, view)| KernelArray::new(view, keep.get(n)));
+                let views = views.into_iter();
                 if let Some((direct, numpy)) = direct.as_ref().zip(NumPy::get(py)) {
-                    let arrays = views.map(|view| view.numpy(py, numpy)).collect::<PyResult<Vec<_>>>()?;
-                    return direct.call(py, &arrays, cx.scalars());
+                    let arrays = views.map(|view| view.numpy(py, numpy)).collect::<PyResult<_>>()?;
+                    return direct.call(py, arrays, cx.scalars());
                 }
                 let views = views.map(|view| Bound::new(py, view)).collect::<PyResult<Vec<_>>>()?;
                 let views = PyTuple::new(py, views)?;

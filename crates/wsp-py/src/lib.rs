@@ -3,7 +3,7 @@
 //! **Boundary:** the only crate that knows Python. Its users are the modules of `python/pto_wsp`, not people.
 //!
 //! `compile` makes programs of traces, `program` runs them: `inputs` binds what a call gives by name, `arrays` finds the memory of
-//! arrays, `pages` makes such that begin at pages, `runs` waits for runs, on threads of the runtime's teams, while it looks at signals, `again` takes what the last short one has bound and `kept`, `watched` says how they have ended, `plans` keeps what generators emitted, `kernels` calls Python functions for tasks, in `turns`, `graphs` has task
+//! arrays, `pages` makes such that begin at pages, `runs` waits for runs, on threads of the runtime's teams, while it looks at signals, `again` takes what the last short one has bound and `kept`, `watched` says how they have ended, `plans` keeps what generators emitted, `kernels` calls Python functions for tasks, in `turns`, `functions` shows them to the collector of cycles, `graphs` has task
 //! graphs, `gone` says when objects go unused, `public` keeps the package out of tracebacks, `fast_path` runs `execute` without its frames, `refusal` says why arguments are not taken, `errors` makes exceptions of findings.
 #![deny(unsafe_code)]
 
@@ -14,6 +14,7 @@ mod direct;
 mod errors;
 mod fast_path;
 mod ffi;
+mod functions;
 mod gone;
 mod graphs;
 mod inner;

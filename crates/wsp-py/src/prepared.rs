@@ -1,6 +1,7 @@
 //! Programs with their arguments checked and bound once.
 
 use crate::errors;
+use crate::functions::Functions;
 use crate::inner::{Body, Inner};
 use crate::inputs::{Arguments, Copied, Need, exchanged};
 use crate::integers::SeenList;
@@ -14,6 +15,7 @@ use crate::timeline;
 use crate::watched::Watched;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use pyo3::{PyTraverseError, PyVisit};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use wsp_backend::claims::in_use;
@@ -31,6 +33,7 @@ const EXECUTE: &str = "give the same arguments to `execute`, which binds them at
 #[pyclass(frozen, module = "pto_wsp._core")]
 pub(crate) struct Prepared {
     inner: Arc<Inner>,
+    functions: Py<Functions>,
     options: RunOptions,
     bound: Arc<Mutex<Bindings>>,
 }
@@ -158,11 +161,12 @@ impl Prepared {
     pub(crate) fn new(
         py: Python<'_>,
         inner: &Arc<Inner>,
+        functions: Py<Functions>,
         named: Bound<'_, PyDict>,
         options: RunOptions,
     ) -> PyResult<Prepared> {
         let bound = Bindings::new(py, inner, named, options.clone())?;
-        Ok(Prepared { inner: inner.clone(), options, bound: Arc::new(Mutex::new(bound)) })
+        Ok(Prepared { inner: inner.clone(), functions, options, bound: Arc::new(Mutex::new(bound)) })
     }
 
     /// What it is bound to, which one thread at a time may use: waiting here would keep the interpreter from the thread that
@@ -199,6 +203,14 @@ impl Prepared {
 
 #[pymethods]
 impl Prepared {
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.functions)?;
+        // What a run uses is no garbage: the thread that waits for the run refers to this.
+        let Ok(bound) = self.bound.try_lock() else { return Ok(()) };
+        visit.call(&bound.named)?;
+        bound.lists.iter().try_for_each(|list| list.traverse(&visit))
+    }
+
     /// Runs the program; the arrays hold the results then. Tables and sizes have the values that they have at present.
     #[pyo3(signature = (*unnamed, **named))]
     fn __call__(

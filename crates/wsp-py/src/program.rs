@@ -2,6 +2,7 @@
 
 use crate::errors;
 use crate::fast_path::FastPath;
+use crate::functions::Functions;
 use crate::inner::{Body, Inner};
 use crate::inputs::{Arguments, Need};
 use crate::options;
@@ -14,6 +15,7 @@ use crate::timeline::{self, Recorded};
 use pto_wsp::OnDeviceGenerator;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
+use pyo3::{PyTraverseError, PyVisit};
 use std::borrow::Cow;
 use std::sync::{Arc, PoisonError};
 use wsp_backend::{Detail, GraphOptions, RunOptions};
@@ -29,12 +31,17 @@ const IN_A_WORKLOAD: &str = "call its kernels in a workload";
 #[pyclass(frozen, module = "pto_wsp._core")]
 pub(crate) struct Program {
     inner: Arc<Inner>,
+    functions: Py<Functions>,
 }
 
 impl Program {
     /// A program of what is compiled.
-    pub(crate) fn new(inner: Inner) -> Program {
-        Program { inner: Arc::new(inner) }
+    ///
+    /// # Errors
+    /// There is no memory for it.
+    pub(crate) fn new(py: Python<'_>, inner: Inner) -> PyResult<Program> {
+        let functions = Functions::new(py, inner.functions.clone())?;
+        Ok(Program { inner: Arc::new(inner), functions })
     }
 
     /// What planning takes: the program, shapes and integers, options.
@@ -51,6 +58,10 @@ impl Program {
 
 #[pymethods]
 impl Program {
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.functions)
+    }
+
     /// Runs the program on arrays, tables and sizes by name, and gives its figures. Arrays are used in place. Sizes that are
     /// not given follow from the shapes of arrays. A run of more than so many `seconds` fails.
     #[pyo3(signature = (named=None, options=None, seconds=None))]
@@ -78,7 +89,7 @@ impl Program {
             return Ok(None);
         }
         let options = self.inner.run_options(py, Some(options))?;
-        Ok(Some(FastPath::new(self.inner.clone(), options, ended)))
+        Ok(Some(FastPath::new(self.inner.clone(), self.functions.clone_ref(py), options, ended)))
     }
 
     /// Runs the generators of a host entry and keeps what they emit; `capacity` is descriptors and bytes of workspace.
@@ -131,7 +142,14 @@ impl Program {
     ) -> PyResult<Run> {
         runs::may_go_on(py)?;
         let (arguments, options) = self.inner.launch(py, named, options)?;
-        Run::start(&self.inner, arguments, options, seconds.map(Limit::seconds))
+        Run::start(
+            py,
+            &self.inner,
+            self.functions.clone_ref(py),
+            arguments,
+            options,
+            seconds.map(Limit::seconds),
+        )
     }
 
     /// Checks and binds everything once, for any number of runs.
@@ -144,7 +162,7 @@ impl Program {
     ) -> PyResult<Prepared> {
         let options = self.inner.run_options(py, options)?;
         let named = named.map_or_else(|| Ok(PyDict::new(py)), |named| named.copy())?;
-        Prepared::new(py, &self.inner, named, options)
+        Prepared::new(py, &self.inner, self.functions.clone_ref(py), named, options)
     }
 
     /// The tasks and their edges, without running anything. `deps` asks for other edges than the schedule's: `exact`,
@@ -217,7 +235,8 @@ impl Program {
         py: Python<'_>,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Vec<(&'static str, String)>> {
-        let options = self.inner.own_options(py, options)?;
+        let mut options = self.inner.own_options(py, options)?;
+        self.inner.set_window(&mut options);
         let parts = self.inner.program.implementation(&options);
         parts.map_err(|fault| errors::exception(py, &Vec::from(fault), &self.inner.sources))
     }

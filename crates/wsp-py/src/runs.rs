@@ -2,6 +2,7 @@
 
 use crate::again::Again;
 use crate::errors;
+use crate::functions::Functions;
 use crate::inner::Inner;
 use crate::inputs::Arguments;
 use crate::nested::Nested;
@@ -103,7 +104,7 @@ pub(crate) fn execute(
     let outcome = if limit.is_none() && inner.on_caller(&options) {
         on_caller(py, inner, arguments, options)?
     } else {
-        let running = Running::start(inner, arguments, options)?;
+        let running = Running::start(inner, arguments, options, None)?;
         let _awaited = running.awaited()?;
         running.wait_within(py, limit)?;
         running.finish(py, inner)?
@@ -233,7 +234,7 @@ struct State {
 }
 
 impl Running {
-    /// Starts a run of a program.
+    /// Starts a run of a program, which refers to its `functions` where its caller may not.
     ///
     /// # Errors
     /// The operating system makes no thread.
@@ -241,6 +242,7 @@ impl Running {
         inner: &Arc<Inner>,
         arguments: Arguments,
         mut options: RunOptions,
+        functions: Option<Py<Functions>>,
     ) -> PyResult<Arc<Running>> {
         let (cancel, progress) = (Arc::new(AtomicBool::new(false)), Arc::new(Progress::default()));
         options.cancel = Some(cancel.clone());
@@ -250,7 +252,14 @@ impl Running {
         }
         let watched = Watched::new(inner.has_functions(), options);
         let inner = inner.clone();
-        Running::spawn(cancel, progress, move || perform(&inner, &arguments, &watched))
+        Running::spawn(cancel, progress, move || {
+            let done = perform(&inner, &arguments, &watched);
+            if functions.is_some() {
+                // Given back at once: without the interpreter that would be left to the next call of the package.
+                let _attached = Python::try_attach(|_| drop(functions));
+            }
+            done
+        })
     }
 
     /// Runs something on a thread of its own, which `cancel` stops.

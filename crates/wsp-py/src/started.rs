@@ -1,15 +1,17 @@
 //! Runs that go on beside their caller, as Python sees them.
 
+use crate::functions::Functions;
 use crate::inner::Inner;
 use crate::inputs::Arguments;
 use crate::results::Figures;
 use crate::runs::{Limit, Running, internal};
 use crate::watch;
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyBaseException, PyRuntimeError};
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
-use std::sync::Arc;
+use pyo3::sync::OnceLockExt as _;
+use pyo3::{PyTraverseError, PyVisit};
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use wsp_backend::RunOptions;
 use wsp_runtime::clock;
@@ -19,20 +21,28 @@ use wsp_runtime::standing;
 #[pyclass(frozen, module = "pto_wsp._core")]
 pub(crate) struct Run {
     inner: Arc<Inner>,
+    functions: Py<Functions>,
     running: Arc<Running>,
     /// What it came to, as soon as it was asked for: the figures, or the exception.
-    settled: PyOnceLock<Result<Py<Figures>, PyErr>>,
+    settled: OnceLock<Result<Py<Figures>, Py<PyBaseException>>>,
 }
 
 impl Run {
     /// Starts a run.
     pub(crate) fn start(
+        py: Python<'_>,
         inner: &Arc<Inner>,
+        functions: Py<Functions>,
         arguments: Arguments,
         options: RunOptions,
         limit: Option<Limit>,
     ) -> PyResult<Run> {
-        let running = Running::start(inner, arguments, options)?;
+        let running = Running::start(
+            inner,
+            arguments,
+            options,
+            inner.calls_functions().then(|| functions.clone_ref(py)),
+        )?;
         if let Some(limit) = limit {
             let watched = running.clone();
             let keep = move || -> standing::Tell {
@@ -41,25 +51,36 @@ impl Run {
             };
             standing::start(Box::new(keep)).map_err(|fault| PyRuntimeError::new_err(fault.to_string()))?;
         }
-        Ok(Run { inner: inner.clone(), running, settled: PyOnceLock::new() })
+        Ok(Run { inner: inner.clone(), functions, running, settled: OnceLock::new() })
     }
 
     /// The figures of the ended run.
     fn settle(&self, py: Python<'_>) -> PyResult<Py<Figures>> {
-        let settled = self.settled.get_or_init(py, || {
+        let figures = || {
             let outcome = self.running.finish(py, &self.inner)?;
             let outcome = outcome.ok_or_else(|| internal("a run has no outcome").raise(py, &self.inner))?;
             Py::new(py, Figures::new(outcome, &self.inner))
-        });
-        match settled {
+        };
+        let settled = || figures().map_err(|error| error.into_value(py));
+        match self.settled.get_or_init_py_attached(py, settled) {
             Ok(figures) => Ok(figures.clone_ref(py)),
-            Err(error) => Err(error.clone_ref(py)),
+            Err(error) => Err(PyErr::from_value(error.bind(py).clone().into_any())),
         }
     }
 }
 
 #[pymethods]
 impl Run {
+    /// An exception has the frames in which it was raised, and these what they know of the run.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.functions)?;
+        match self.settled.get() {
+            Some(Ok(figures)) => visit.call(figures),
+            Some(Err(error)) => visit.call(error),
+            None => Ok(()),
+        }
+    }
+
     /// Whether it has ended, well or not.
     fn done(&self) -> bool {
         self.running.has_ended()

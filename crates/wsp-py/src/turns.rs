@@ -5,8 +5,8 @@
 //! so long that its kernel computes without the interpreter, or waits for something, threads ask for it as they come.
 //!
 //! A thread that has one turn after another keeps them: what the interpreter and the arrays have in its caches need not move for each task. Another one
-//! that had a turn just now takes the next only when that thread has done without for a moment, and sleeps if it does not; then it takes the next turn
-//! in any case. So does one that has run something else since its last turn: kernels that need no Python do not wait for those that do.
+//! that had a turn just now takes the next only when that thread has done without for a moment, and sleeps if it does not, longer each time; after some
+//! such times it takes the next turn in any case. So does one that has run something else since its last turn: kernels that need no Python do not wait for those that do.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -32,8 +32,10 @@ const OTHERS: u32 = 64;
 const JUST_NOW: u64 = 3;
 /// Looks, some 15 ns each, without a turn before another thread takes it: more than the runtime needs between two tasks of a thread.
 const PAUSE: u32 = 64;
-/// How long a thread sleeps that another one leaves no turn: so long that falling asleep and waking cost little of it.
+/// How long a thread sleeps at first that another one leaves no turn: so long that falling asleep and waking cost little of it.
 const NAP: Duration = Duration::from_micros(50);
+/// How long it sleeps at most, before it takes the next turn.
+const LONGEST_NAP: Duration = Duration::from_micros(400);
 
 thread_local! {
     /// What was counted of turns when this thread's last one ended.
@@ -57,13 +59,14 @@ impl Turn {
         let since = TURNS.load(Ordering::Relaxed).wrapping_sub(LAST.get());
         // None where the last turn was its own.
         let mut pause = if (1..=JUST_NOW).contains(&since) { PAUSE } else { 0 };
-        let mut woken = WAKES;
+        let (mut woken, mut nap) = (WAKES, NAP);
         for _ in 0..OTHERS {
             let seen = TURNS.load(Ordering::Relaxed);
             // Until it has the interpreter, a turn is not long: the thread may have to be woken for it. Much longer, and a thread has it that runs no task.
             let calls = CALLING.load(Ordering::Relaxed) == seen;
             let idle = Cell::new((seen, 0));
-            if look_for(SHORT, || begin(&idle, pause)) {
+            // The clock is not read for a turn that is there.
+            if begin(&idle, pause) || look_for(SHORT, || begin(&idle, pause)) {
                 return Turn { is_own: true };
             }
             if TURNS.load(Ordering::Relaxed) == seen {
@@ -74,8 +77,11 @@ impl Turn {
                 woken -= 1;
             }
             if pause > 0 {
-                thread::sleep(NAP);
-                pause = 0;
+                thread::sleep(nap);
+                nap *= 2;
+                if nap > LONGEST_NAP {
+                    pause = 0;
+                }
             }
         }
         Turn { is_own: false }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import operator
 import re
 import sys
 import typing
@@ -98,11 +99,11 @@ class BaseKernel(Generic[Given]):
 
     def __init__(self, function: Any, unit: str, cost: Any, scope: dict[str, Any], at: Span | None) -> None:
         self.source: Source = source_of(function, self.what, at)
-        _check_options(self.source, unit, cost)
+        _check_unit(self.source, unit)
         self.function = function
         self.name: str = function.__name__
         self.unit = unit
-        self.cost = cost
+        self.cost = _cost_of(self.source, cost)
         self.params = _parameters(self.source, scope)
         self.signature: list[ParamSpec] = [ParamSpec(p.name, p.type.kind, p.default) for p in self.params]
         self.__doc__ = function.__doc__
@@ -336,7 +337,7 @@ class Options:
         return self._made(function)
 
 
-def _check_options(source: Source, unit: Any, cost: Any) -> None:
+def _check_unit(source: Source, unit: Any) -> None:
     if not is_word(unit, UNITS):
         raise codes.kernel_error(
             codes.BAD_OPTION,
@@ -344,15 +345,24 @@ def _check_options(source: Source, unit: Any, cost: Any) -> None:
             source.span,
             help='write `unit="vector"`, `unit="cube"`, `unit="any"` or `unit="host"`',
         )
+
+
+def _cost_of(source: Source, cost: Any) -> int | Callable[..., Any] | None:
+    """What a kernel costs; any whole number is an int."""
     if cost is None or callable(cost):
-        return
-    if isinstance(cost, bool) or not isinstance(cost, int) or cost < 0:
+        return cost  # type: ignore[no-any-return]
+    try:
+        cycles = -1 if isinstance(cost, bool) else operator.index(cost)
+    except TypeError:
+        cycles = -1
+    if cycles < 0:
         raise codes.kernel_error(
             codes.BAD_OPTION,
             f"`cost={cost!r}` of kernel `{source.name}`",
             source.span,
             help="give cycles, a whole number from 0 on, or a function of the scalars: `lambda n: 10 * n`",
         )
+    return cycles
 
 
 def _parameters(source: Source, scope: dict[str, Any]) -> tuple[Param, ...]:

@@ -16,8 +16,11 @@ pub(crate) fn not_taken(program: &str, name: &str, taken: &[&str], has_value: bo
     }
     match did_you_mean(name, taken.iter().copied()) {
         Some(near) => fault.help(format!("did you mean `{near}`?")),
-        None if taken.is_empty() => fault.note("it takes no arrays"),
-        None => fault.note(format!("it takes `{}`", taken.join("`, `"))),
+        None if taken.is_empty() => fault.note("it takes no arrays").help(format!("leave `{name}` out")),
+        None => {
+            let takes = format!("it takes `{}`", taken.join("`, `"));
+            fault.note(takes).help(format!("leave `{name}` out, or give it the name of one of these"))
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use super::memory::{NeverStored, SharedTensor};
 use super::mixing;
 use super::records::{Arguments, Numbers, Record, Records};
 use super::registry::{KernelBody, KernelRegistry};
-use super::view_kernel::{Bound, Interruption, ViewFault};
+use super::view_kernel::{Bound, Interruption, Misfit, ViewFault};
 use super::watch::Watch;
 use crate::unwritten::unwritten;
 use std::cell::OnceCell;
@@ -79,7 +79,7 @@ pub(crate) enum Cause {
     /// Its body panicked.
     Panic(String),
     /// It does not fit its kernel.
-    Argument(String),
+    Argument(Misfit),
     /// It reads elements that no task has stored.
     NeverStored(NeverStored),
     /// Its kernel stopped.

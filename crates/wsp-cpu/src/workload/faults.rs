@@ -7,6 +7,7 @@ use super::memory::NeverStored;
 use super::settings::{cancelled, not_started, stopped, stuck};
 use super::submit::{SequentialStop, StreamFault};
 use super::tensors::ask_for;
+use super::view_kernel::Misfit;
 use wsp_backend::GraphListing;
 use wsp_backend::PayloadSlot;
 use wsp_diag::Diagnostic;
@@ -73,7 +74,10 @@ pub(crate) fn task(module: &WorkloadModule, fault: TaskFault, payload: Option<&P
             (failed(codes::TASK_FAILED, &format!("failed: {}", fault.message)), fault.payload)
         }
         Cause::Panic(message) => (failed(codes::TASK_PANICKED, &format!("panicked: {message}")), None),
-        Cause::Argument(what) => (failed(codes::VIEW_ARGUMENT, &format!("cannot run: {what}")), None),
+        Cause::Argument(Misfit { what, help, python }) => {
+            let fault = failed(codes::VIEW_ARGUMENT, &format!("cannot run: {what}"));
+            (fault.help(help).python(python), None)
+        }
     };
     if let Some(slot) = payload {
         slot.put(handed);

@@ -74,11 +74,19 @@ pub(crate) struct Interruption {
     pub(crate) poll: Option<Arc<dyn Poll>>,
 }
 
+/// How a task does not fit its kernel, and what to do about it, in Python too.
+#[derive(Debug)]
+pub(crate) struct Misfit {
+    pub(crate) what: String,
+    pub(crate) help: String,
+    pub(crate) python: String,
+}
+
 /// Why a task did not run to its end.
 #[derive(Debug)]
 pub(crate) enum ViewFault {
     /// It does not fit the kernel.
-    Argument(String),
+    Argument(Misfit),
     /// It reads elements that no task has stored.
     NeverStored(NeverStored),
     /// The kernel stopped.
@@ -260,11 +268,14 @@ impl ViewKernel {
     fn misfit(&self, v: usize, tensor: &SharedTensor, region: &Region) -> ViewFault {
         let (shape, name) = (&self.source.views[v], self.name(v));
         if tensor.dtype() != shape.dtype {
-            return ViewFault::Argument(format!(
-                "`{name}` is given `{}` elements, and the kernel was compiled for `{}`",
-                tensor.dtype(),
-                shape.dtype
-            ));
+            let (given, compiled) = (tensor.dtype(), shape.dtype);
+            return ViewFault::Argument(Misfit {
+                what: format!(
+                    "`{name}` is given `{given}` elements, and the kernel was compiled for `{compiled}`"
+                ),
+                help: format!("give it a tensor of `{compiled}`"),
+                python: format!("give it a tensor of `{compiled}`"),
+            });
         }
         let mut wanted = String::new();
         let mut kept = shape.extents.iter();
@@ -279,16 +290,33 @@ impl ViewKernel {
             };
         }
         let have: Vec<u32> = (0..tensor.rank()).map(|d| region.hi[d] - region.lo[d]).collect();
-        ViewFault::Argument(format!(
-            "`{name}` is given a region of {have:?} elements, and the kernel was compiled for [{wanted}]"
-        ))
+        ViewFault::Argument(Misfit {
+            what: format!(
+                "`{name}` is given a region of {have:?} elements, and the kernel was compiled for [{wanted}]"
+            ),
+            help: format!(
+                "give each task a region of [{wanted}] elements, or declare a kernel for each size"
+            ),
+            python: format!(
+                "give each task a region of [{wanted}] elements: `x[lo : lo + n]` with a number `n`"
+            ),
+        })
     }
 
     #[cold]
     fn scalar_fault(&self, field: usize, value: i64) -> ViewFault {
         let module = &self.source.module;
         let name = module.structs.first().and_then(|s| s.fields.get(field)).map_or("?", |f| &f.name);
-        ViewFault::Argument(format!("`{name}` is {value}, and the kernel takes 0 to {}", u32::MAX))
+        let most = u32::MAX;
+        ViewFault::Argument(Misfit {
+            what: format!("`{name}` is {value}, and the kernel takes 0 to {most}"),
+            help: format!(
+                "give an integer from 0 to {most}, such as `max(…, 0)` of one that may be negative"
+            ),
+            python: format!(
+                "give an integer from 0 to {most}, such as `P.max(…, 0)` of one that may be negative"
+            ),
+        })
     }
 
     fn name(&self, v: usize) -> &str {

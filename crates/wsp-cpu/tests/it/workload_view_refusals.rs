@@ -265,11 +265,15 @@ fn a_task_that_does_not_fit_its_kernel_is_reported_with_the_task() {
     expect(
         run(&text("f32[4, 7]", "x[i]", "i")),
         873,
-        &["`x` is given a region of [1, 7]", "[1, 8]", task, "x[2..3, 0..7]"],
+        &["`x` is given a region of [1, 7]", "give each task a region of [1, 8]", task, "x[2..3, 0..7]"],
     );
     expect(run(&text("f32[4, 8]", "x[i - 2 +: 2]", "i")), 873, &["a region of [2, 8]"]);
-    expect(run(&text("f16[4, 8]", "x[i]", "i")), 873, &["`f16`", "`f32`"]);
-    expect(run(&text("f32[4, 8]", "x[i]", "-i")), 873, &["`n` is -2", "4294967295", task]);
+    expect(run(&text("f16[4, 8]", "x[i]", "i")), 873, &["`f16`", "give it a tensor of `f32`"]);
+    expect(
+        run(&text("f32[4, 8]", "x[i]", "-i")),
+        873,
+        &["`n` is -2", "from 0 to 4294967295", "`max(…, 0)`", task],
+    );
     expect(run(&text("f32[4, 8]", "x[i]", "4294967294 + i")), 873, &["`n` is 4294967296"]);
 }
 

@@ -442,11 +442,11 @@ a run of `execute_async` that failed and that nothing waited for, and for one th
     },
     CodeInfo {
         code: Code(1223),
-        title: "a program that cannot be saved",
+        title: "what cannot be saved",
         explanation: "\
 Kernels that are Python functions are not part of the bytes of a program, nor are arrays. Write them with `@kernel`, or save the
 source and compile it again. Workloads and kernels are pickled by the name of their function in its module, and one that is made in another
-function has none.",
+function has none. Runs, bound programs, simulations and task graphs have memory and threads of their process: give another process what they are made of.",
     },
     CodeInfo {
         code: Code(1224),
