@@ -28,7 +28,7 @@ impl Part<'_> {
         }
         for (of, own) in first.flows.streams.iter_mut().zip(&self.flows.streams) {
             (of.depth, of.held) = (of.depth.max(own.depth), of.held.max(own.held));
-            of.flying = of.flying.max(own.flying);
+            of.most = of.most.max(own.most);
         }
         Ok(())
     }

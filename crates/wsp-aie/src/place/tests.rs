@@ -220,11 +220,11 @@ fn a_placement_is_kept_where_nets_have_more_bytes_and_there_is_room() {
     };
     let found = place(&graph).unwrap();
     graph.nets.iter_mut().for_each(|net| net.bytes = 1024);
-    let again = place_again(&graph, &found.tiles).expect("there is room");
+    let again = place_again(&graph, &found.tiles, None).expect("there is room");
     assert_eq!((&again.tiles, again.cost, again.bound), (&found.tiles, found.cost, found.bound));
     graph.nets[3].bytes = 70_000;
-    assert!(place_again(&graph, &found.tiles).is_none());
-    assert!(place_again(&graph, &found.tiles[1..]).is_none());
+    assert!(place_again(&graph, &found.tiles, None).is_none());
+    assert!(place_again(&graph, &found.tiles[1..], None).is_none());
 }
 
 /// What is kept while nodes move is what is counted anew.
