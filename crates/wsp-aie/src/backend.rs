@@ -2,6 +2,7 @@
 
 mod file;
 mod kernels;
+mod origin;
 mod package;
 mod picture;
 mod run;
@@ -391,7 +392,10 @@ impl Compiled {
     /// How many tasks a launch has, where that is known without listing them.
     fn tasks(&self, values: &[(String, ParamValue)]) -> Option<u64> {
         let PlanSource::Workload(plan) = &self.source else { return None };
-        count(&plan.module, &bind(&plan.module, values, &OrderedMap::new()).ok()?)
+        // Others are extents of arrays.
+        let is_own = |name: &str| plan.module.params.iter().any(|param| param.name == name);
+        let own: Vec<_> = values.iter().filter(|(name, _)| is_own(name)).cloned().collect();
+        count(&plan.module, &bind(&plan.module, &own, &OrderedMap::new()).ok()?)
     }
 
     /// Adds arrays of zeros that a launch takes and that are not given, where the parameters tell their extents.

@@ -1,10 +1,11 @@
 //! Designs as text, and back.
 
+use super::origin::origin;
 use crate::codes;
-use crate::design::{Design, Step, steps};
+use crate::design::Design;
 use crate::lower::{Lowered, soon};
 use crate::mlir::{Form, Version, parse, print};
-use wsp_diag::{Code, Diagnostic, Diagnostics, FileId, Span};
+use wsp_diag::{Code, Diagnostic, Diagnostics, FileId};
 
 /// The text of a design.
 pub(super) fn text(lowered: &Lowered) -> String {
@@ -48,21 +49,6 @@ pub(super) fn checked_text(lowered: &Lowered, text: &str) -> Result<(Design, Vec
         _ => fault,
     };
     Ok((design, found.into_iter().map(of_program).collect()))
-}
-
-/// What of a program a place of its text comes of: the tensor of a fifo or of a transfer, or a kernel of a core.
-fn origin(lowered: &Lowered, design: &Design, at: Span) -> Option<Span> {
-    let fifo = design.fifos.iter().find(|fifo| fifo.span == at).map(|fifo| fifo.name.clone());
-    let moved = || {
-        let steps = design.sequences.iter().flat_map(|sequence| steps(sequence).unwrap_or_default());
-        let mut symbols = steps.filter_map(|step| if let Step::Move(of) = step { Some(of) } else { None });
-        symbols.find(|of| of.span == at).and_then(|of| of.symbol)
-    };
-    let core = || design.cores.iter().find(|core| core.span == at).map(|core| core.tile);
-    match fifo.or_else(moved) {
-        Some(name) => lowered.tensors.get(&name).copied(),
-        None => lowered.kernels.get(&core()?).copied(),
-    }
 }
 
 /// What a program writes where its design breaks a rule; help that is of text would name what it does not have.

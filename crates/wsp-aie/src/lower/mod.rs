@@ -59,7 +59,9 @@ use wsp_plan::{LoweredPlan, ParamValue, PlanSource};
 /// # Errors
 /// It has none.
 pub(crate) fn kernels_of(source: &PlanSource) -> Result<&LoweredPlan, Diagnostic> {
-    trace::parts(source).map(|(plan, _)| plan)
+    let (plan, _) = trace::parts(source)?;
+    values::plain(plan)?;
+    Ok(plan)
 }
 
 /// Placements that are tried.

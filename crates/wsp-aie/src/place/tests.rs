@@ -251,3 +251,19 @@ fn what_tiles_are_asked_for_follows_moves() {
         assert_eq!(load.over(), graph.overload(&super::all(&tiles)), "step {step}");
     }
 }
+
+/// A search that is stopped has no proof and no placement, of few nodes as of many.
+#[test]
+fn a_placement_is_stopped() {
+    let flag = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
+    let mut numbers = Random(7);
+    for count in [4, EXACT + 4] {
+        let graph = random(&mut numbers, XDNA2, count, true);
+        let start = search::best(&graph, 1);
+        let stopped = |fault: Diagnostic| fault.code == codes::STOPPED;
+        crate::stop::stoppable(Some(&flag), || {
+            assert!(place_within(&graph, 1).is_err_and(stopped));
+            assert!(count > EXACT || exact::least(&graph, start).is_err_and(stopped));
+        });
+    }
+}
