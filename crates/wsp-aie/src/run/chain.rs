@@ -1,6 +1,5 @@
 //! Chains of descriptors that a tile's channel runs by itself, and the locks that they share with cores.
 
-use super::report::lock_name;
 use crate::design::Design;
 use crate::device::LOCK_MAX;
 
@@ -28,6 +27,15 @@ impl Overflow {
     pub(super) fn told(self, who: &str, design: &Design) -> String {
         let name = lock_name(design, self.lock);
         format!("{who} releases {name} to {}, and a lock has values from 0 to {LOCK_MAX}", self.value)
+    }
+}
+
+/// What a lock is called.
+pub(super) fn lock_name(design: &Design, lock: usize) -> String {
+    let lock = &design.locks[lock];
+    match &lock.name {
+        Some(name) => format!("lock `@{name}` of tile {}", lock.tile),
+        None => format!("a lock of tile {}", lock.tile),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Who waits for whom where nothing goes on.
 
-use super::chain::Bd;
+use super::chain::{Bd, lock_name};
 use super::code::Inst;
 use super::exec::{CoreState, Stop};
 use super::net::{Net, Role, StreamEnd};
@@ -245,15 +245,6 @@ fn core(design: &Design, net: &Net, at: usize, stop: Stop, cores: &[CoreState], 
         }
     };
     Waits { who, what, on, full }
-}
-
-/// What a lock is called.
-pub(super) fn lock_name(design: &Design, lock: usize) -> String {
-    let lock = &design.locks[lock];
-    match &lock.name {
-        Some(name) => format!("lock `@{name}` of tile {}", lock.tile),
-        None => format!("a lock of tile {}", lock.tile),
-    }
 }
 
 /// Who adds to a lock.
