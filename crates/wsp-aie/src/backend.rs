@@ -2,6 +2,7 @@
 
 mod file;
 mod kernels;
+mod origin;
 mod package;
 mod picture;
 mod run;
@@ -28,6 +29,9 @@ use wsp_ordered::OrderedMap;
 use wsp_plan::target::TARGETS;
 use wsp_plan::workload::{ScheduleLine, bind, count};
 use wsp_plan::{ParamValue, PlanSource, Target, on_arrays};
+
+/// Most tasks of all lengths of a range together: each is listed and compared.
+const COMPARED: u64 = 5 << 18;
 
 /// How often more lengths of a range are looked at.
 const PASSES: usize = 6;
@@ -101,6 +105,9 @@ impl Backend for AieBackend {
         if let Some(fault) = compiled.negative(&launch) {
             return found(fault.into());
         }
+        if let Err(fault) = compiled.has_room(&launch.values) {
+            return found(fault.into());
+        }
         match compiled.complete(&mut launch) {
             Ok(()) => run::look(&compiled, &launch).unwrap_or_else(found),
             Err(unknown) => found(Diagnostics(unknown.0.into_iter().map(not_looked_at).collect())),
@@ -120,6 +127,7 @@ impl Backend for AieBackend {
             }
             None => {
                 let mut args = options.launch.clone();
+                compiled.has_room(&args.values)?;
                 compiled.complete(&mut args)?;
                 compiled.lowered(&args)?
             }
@@ -297,8 +305,8 @@ impl Compiled {
         let mut args = launch.clone();
         args.values.retain(|(known, _)| known != name);
         args.values.push((name.to_owned(), ParamValue::Int(length.into())));
-        self.complete(&mut args)?;
         self.has_room(&args.values)?;
+        self.complete(&mut args)?;
         listed(simulated, format!("{name}={length}"), &args)
     }
 
@@ -308,6 +316,10 @@ impl Compiled {
         known(&self.source, module, &range.name)?;
         let is_extent = is_extent(module, &range.name);
         range.check(if is_extent { RangeOf::Extent } else { RangeOf::Parameter })?;
+        if is_extent {
+            return Err(range.differs("arrays have other extents").into());
+        }
+        self.compares(&launch.values, range)?;
         let simulated = self.of.simulation.compile(&self.by_process)?;
         let mut lengths = range.first();
         for _ in 0..PASSES {
@@ -335,6 +347,32 @@ impl Compiled {
             .into())
     }
 
+    /// Refuses a range whose lengths have more tasks together than are compared, as far as their number is known without listing them.
+    fn compares(&self, values: &[(String, ParamValue)], range: &Range) -> Result<(), Diagnostic> {
+        let Range { name, from, to } = range;
+        let mut values = values.to_vec();
+        values.retain(|(known, _)| known != name);
+        values.push((name.clone(), ParamValue::Int(0)));
+        let mut all = 0u64;
+        for length in *from..=*to {
+            if let Some((_, value)) = values.last_mut() {
+                *value = ParamValue::Int(length.into());
+            }
+            let Some(tasks) = self.tasks(&values) else { return Ok(()) };
+            all = all.saturating_add(tasks);
+            if all > COMPARED && length > from + 1 {
+                let message = format!(
+                    "lengths {from} to {length} of `{name}` have {all} tasks together, and {COMPARED} are compared with what a sequence computes at most"
+                );
+                return Err(Diagnostic::error(codes::LOWERING, message).help(format!(
+                    "give a shorter range, `--lengths {name}={from}..={}`, or larger tiles, of which a length has fewer",
+                    length - 1
+                )));
+            }
+        }
+        Ok(())
+    }
+
     /// Launches as one design.
     fn design(&self, launches: &[Launch]) -> Result<Lowered, Diagnostics> {
         lower(&self.by_process, launches, (device(self.target), self.of.steps))
@@ -348,9 +386,16 @@ impl Compiled {
 
     /// Refuses more tasks than a launch may have before they are listed, where their number is known without.
     fn has_room(&self, values: &[(String, ParamValue)]) -> Result<(), Diagnostic> {
-        let PlanSource::Workload(plan) = &self.source else { return Ok(()) };
-        let Ok(bound) = bind(&plan.module, values, &OrderedMap::new()) else { return Ok(()) };
-        count(&plan.module, &bound).map_or(Ok(()), crate::lower::has_room)
+        self.tasks(values).map_or(Ok(()), crate::lower::has_room)
+    }
+
+    /// How many tasks a launch has, where that is known without listing them.
+    fn tasks(&self, values: &[(String, ParamValue)]) -> Option<u64> {
+        let PlanSource::Workload(plan) = &self.source else { return None };
+        // Others are extents of arrays.
+        let is_own = |name: &str| plan.module.params.iter().any(|param| param.name == name);
+        let own: Vec<_> = values.iter().filter(|(name, _)| is_own(name)).cloned().collect();
+        count(&plan.module, &bind(&plan.module, &own, &OrderedMap::new()).ok()?)
     }
 
     /// Adds arrays of zeros that a launch takes and that are not given, where the parameters tell their extents.

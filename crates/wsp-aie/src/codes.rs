@@ -153,8 +153,8 @@ Nothing can go on, and the host still waits for a transfer. The notes go from wh
 next, or something that never comes.";
     pub(crate) FAULT = 1861, "fault of a core that runs",
         "\
-A core accesses an element beyond its memory, divides by 0, uses an object that it has given back or does not hold, gives back one that it does not hold, or calls a kernel that no function stands for; or a launch
-takes too many instructions.";
+A core accesses an element beyond its memory, divides by 0, uses an object that it has given back or does not hold, gives back one that it does not hold, or calls a kernel that no function stands for; it or a descriptor
+releases a lock beyond 63; or a launch takes too many instructions.";
     pub(crate) LAUNCH = 1862, "launch with other values than the sequence takes",
         "\
 A runtime sequence takes as many values as it names: arrays of as many bytes as their types have, and numbers.";

@@ -9,9 +9,9 @@ const PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/headers.z"));
 
 /// Paths and texts in the order of paths.
 static ALL: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
-    let mut texts = String::with_capacity(8 * PACKED.len());
+    let mut texts = String::new();
     ZlibDecoder::new(PACKED).read_to_string(&mut texts).expect("a build packs texts");
-    let mut parts = texts.leak().split_terminator('\0');
+    let mut parts = Box::leak(texts.into_boxed_str()).split_terminator('\0');
     std::iter::from_fn(|| Some((parts.next()?, parts.next()?))).collect()
 });
 

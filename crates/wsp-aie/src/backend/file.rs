@@ -8,7 +8,7 @@ use crate::mlir::{Type, Value, parse, text_of};
 use crate::run::{Arg, Counts, Failure, run_both};
 use wsp_backend::{Args, RunError};
 use wsp_core::DType;
-use wsp_diag::{Diagnostic, Diagnostics, FileId};
+use wsp_diag::{Diagnostic, Diagnostics, FileId, did_you_mean};
 use wsp_memory::Array;
 use wsp_plan::{Arrays, ParamValue};
 
@@ -107,12 +107,13 @@ impl DesignFile {
         let all = self.design.sequences.iter();
         let fit: Vec<&Sequence> =
             all.clone().filter(|sequence| given.iter().all(|name| takes(sequence, name))).collect();
+        let unknown = given.iter().find(|name| !all.clone().any(|sequence| takes(sequence, name)));
         let message = match fit.as_slice() {
             [one] => return Ok(&one.name),
             [] if self.design.sequences.is_empty() => {
                 "the design has no sequence, and so nothing to run".to_owned()
             }
-            [] => match given.iter().find(|name| !all.clone().any(|sequence| takes(sequence, name))) {
+            [] => match unknown {
                 Some(name) => format!("no sequence of the design has an argument `{name}`"),
                 None => format!("no sequence of the design has all of the arguments {}", given.join(", ")),
             },
@@ -121,7 +122,14 @@ impl DesignFile {
         let fault = Diagnostic::error(codes::LAUNCH, message);
         let listed = self.design.sequences.iter().map(|sequence| self.signature(sequence));
         let fault = listed.take(8).fold(fault, |fault, line| fault.note(format!("it has {line}")));
-        Err(fault.help("give arrays by the names of one sequence's arguments: `--input NAME=FILE.npy`"))
+        let names = || all.clone().flat_map(|sequence| &sequence.args).map(|arg| module.name(*arg));
+        Err(match unknown.map(|name| (name, did_you_mean(name, names()))) {
+            Some((_, Some(near))) => fault.help(format!("did you mean `{near}`?")),
+            Some((name, None)) => fault.help(format!(
+                "leave out `{name}`, or give one of these arguments: an array with `--input NAME=FILE.npy`, a number with `--set NAME=N`"
+            )),
+            None => fault.help("give arrays by the names of one sequence's arguments: `--input NAME=FILE.npy`"),
+        })
     }
 
     /// The arguments of a sequence.

@@ -1,10 +1,11 @@
 //! Designs as text, and back.
 
+use super::origin::origin;
 use crate::codes;
-use crate::design::{Design, Step, steps};
-use crate::lower::Lowered;
+use crate::design::Design;
+use crate::lower::{Lowered, soon};
 use crate::mlir::{Form, Version, parse, print};
-use wsp_diag::{Code, Diagnostic, Diagnostics, FileId, Span};
+use wsp_diag::{Code, Diagnostic, Diagnostics, FileId};
 
 /// The text of a design.
 pub(super) fn text(lowered: &Lowered) -> String {
@@ -37,7 +38,7 @@ pub(super) fn checked_text(lowered: &Lowered, text: &str) -> Result<(Design, Vec
     };
     let found: Vec<Diagnostic> = crate::check(&design).into_iter().map(in_program).collect();
     if found.iter().any(Diagnostic::is_error) {
-        let of_program = |fault: Diagnostic| match helped(fault.code) {
+        let of_program = |fault: Diagnostic| match helped(fault.code, lowered.is_pipeline) {
             Some(help) => Diagnostic { help: vec![help.to_owned()], ..fault },
             None => fault,
         };
@@ -50,35 +51,16 @@ pub(super) fn checked_text(lowered: &Lowered, text: &str) -> Result<(Design, Vec
     Ok((design, found.into_iter().map(of_program).collect()))
 }
 
-/// What of a program a place of its text comes of: the tensor of a fifo or of a transfer, or a kernel of a core.
-fn origin(lowered: &Lowered, design: &Design, at: Span) -> Option<Span> {
-    let fifo = design.fifos.iter().find(|fifo| fifo.span == at).map(|fifo| fifo.name.clone());
-    let moved = || {
-        let steps = design.sequences.iter().flat_map(|sequence| steps(sequence).unwrap_or_default());
-        let mut symbols = steps.filter_map(|step| if let Step::Move(of) = step { Some(of) } else { None });
-        symbols.find(|of| of.span == at).and_then(|of| of.symbol)
-    };
-    let core = || design.cores.iter().find(|core| core.span == at).map(|core| core.tile);
-    match fifo.or_else(moved) {
-        Some(name) => lowered.tensors.get(&name).copied(),
-        None => lowered.kernels.get(&core()?).copied(),
-    }
-}
-
 /// What a program writes where its design breaks a rule; help that is of text would name what it does not have.
-fn helped(code: Code) -> Option<&'static str> {
+fn helped(code: Code, is_pipeline: bool) -> Option<&'static str> {
     Some(match code {
-        codes::STALL | codes::DESCRIPTORS | codes::PROGRAM => ONE_LOOP,
+        codes::STALL | codes::DESCRIPTORS | codes::PROGRAM => soon(is_pipeline),
         codes::GRANULE => {
             "have rows of tiles, and where they begin, be multiples of 4 bytes: 4 elements of `i8`, 2 of `bf16`"
         }
         _ => return None,
     })
 }
-
-/// Fewer boxes are in flight then, each of which takes a descriptor at both ends of its fifo and a place of its own in a core's program.
-const ONE_LOOP: &str = "start the tasks that pass boxes to each other in one loop, as in `parallel for i in 0..n { first(at = i); second(at = i); }`, so that a core takes a box soon after it is made, or have \
-                        kernels be processes of a pipeline";
 
 /// What a program writes where tasks leave elements of an output.
 const STORE: &str = "have tasks store all of the output, or give it as many elements as they store";

@@ -16,7 +16,7 @@ pub(super) fn check(design: &Design, findings: &mut Findings) {
     }
     for link in &design.links {
         check_link(design, link, findings);
-        joined(design, link, findings);
+        parts(design, link, findings);
     }
     again(design, findings);
     replay(design, findings);
@@ -250,15 +250,16 @@ fn check_link(design: &Design, link: &Link, findings: &mut Findings) {
     }
 }
 
-/// Fifos that are joined fill an object, and no element of it twice.
-fn joined(design: &Design, link: &Link, findings: &mut Findings) {
-    let [out] = link.outs.as_slice() else { return };
-    let Some(whole) = design.fifo(out).filter(|_| link.ins.len() > 1 && link.join.len() == link.ins.len())
-    else {
-        return;
+/// Fifos that are joined fill an object, those that one is distributed to take all of it, and no element of it is of two.
+fn parts(design: &Design, link: &Link, findings: &mut Findings) {
+    let (names, out, offsets) = match (link.ins.as_slice(), link.outs.as_slice()) {
+        (ins, [out]) if ins.len() > 1 => (ins, out, &link.join),
+        ([whole], outs) if outs.len() > 1 => (outs, whole, &link.distribute),
+        _ => return,
     };
+    let Some(whole) = design.fifo(out).filter(|_| offsets.len() == names.len()) else { return };
     let part = |(name, offset): (&String, &i64)| Some((u64::try_from(*offset).ok()?, design.fifo(name)?));
-    let mut parts: Vec<(u64, &Fifo)> = link.ins.iter().zip(&link.join).filter_map(part).collect();
+    let mut parts: Vec<(u64, &Fifo)> = names.iter().zip(offsets).filter_map(part).collect();
     parts.sort_by_key(|(offset, _)| *offset);
     let mut next = 0u64;
     for (offset, part) in parts {

@@ -46,8 +46,8 @@ impl Body {
             };
             ops.push(Op::new("arith.constant").attr("value", attr).result(*arg));
         }
-        ops.extend(self.ops.iter().cloned());
         let mut ops = self.fold(&ops, &mut known);
+        ops.extend(self.fold(&self.ops, &mut known));
         unused::remove(&mut ops);
         let mut program = 0;
         ops.iter().for_each(|op| op.walk(&mut |op| program += size(&self.module, op)));
@@ -58,7 +58,9 @@ impl Body {
         let args: Vec<Value> = (0..self.args.len()).filter(is_taken).map(|at| self.args[at]).collect();
         let numbers = left.map(|(_, number)| number.clone()).collect();
         // What is stored was asked of the body as it was: it holds values that a folded one has in its operations.
-        Body { numbers, program, args, ops, stores: Arc::default(), ..self.clone() }.renumbered()
+        let (name, operands, locals) = (self.name.clone(), self.operands.clone(), self.locals.clone());
+        let (module, stores) = (self.module.clone(), Arc::default());
+        Body { name, operands, numbers, locals, program, stores, module, args, ops }.renumbered()
     }
 
     /// It with values of its own alone, numbered in their order: what two bodies do is then the same where they are equal.

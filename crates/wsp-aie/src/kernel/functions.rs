@@ -20,8 +20,12 @@ impl Writer<'_> {
             UnaryTileOp::Recip => self.one_by(x),
             UnaryTileOp::Exp2 => self.exp2(x),
             UnaryTileOp::Round => self.nearest(x),
-            UnaryTileOp::Floor => self.stepped(x, LESS, -1.0),
-            UnaryTileOp::Ceil => self.stepped(x, [2, 4], 1.0),
+            UnaryTileOp::Floor => self.floor(x),
+            UnaryTileOp::Ceil => {
+                let minus = self.same("arith.negf", &[x]);
+                let floor = self.floor(minus);
+                self.same("arith.negf", &[floor])
+            }
             UnaryTileOp::Sigmoid => {
                 let minus = self.same("arith.negf", &[x]);
                 self.logistic(minus)
@@ -100,23 +104,25 @@ impl Writer<'_> {
         self.op("arith.bitcast", &[bits], real)
     }
 
-    /// The nearest whole number, of two the even one: a sum with a number so large that it has no fraction.
+    /// The nearest whole number, of two the even one: a sum with a number so large that it has no fraction. A zero has the sign of the number.
     fn nearest(&mut self, x: Value) -> Value {
         let (size, most) = (self.same("math.absf", &[x]), self.real(WHOLE));
         let sum = self.same("arith.addf", &[size, most]);
         let whole = self.same("arith.subf", &[sum, most]);
-        let (zero, minus) = (self.real(0.0), self.same("arith.negf", &[whole]));
-        let below = self.compare(LESS, Kind::Real, x, zero);
+        let word = self.ty(Type::Int(32));
+        let (bits, zero) = (self.op("arith.bitcast", &[x], word), self.int(0, 32));
+        let below = self.compare(LESS, Kind::Int(32), bits, zero);
+        let minus = self.same("arith.negf", &[whole]);
         let whole = self.select(below, minus, whole);
         let has_fraction = self.compare(LESS, Kind::Real, size, most);
         self.select(has_fraction, whole, x)
     }
 
-    /// The nearest whole number, or the one next to it where the number itself is on that side.
-    fn stepped(&mut self, x: Value, beyond: [i64; 2], step: f64) -> Value {
-        let (whole, step) = (self.nearest(x), self.real(step));
-        let next = self.same("arith.addf", &[whole, step]);
-        let is_beyond = self.compare(beyond, Kind::Real, x, whole);
-        self.select(is_beyond, next, whole)
+    /// The nearest whole number, or the one below it where it is above the number.
+    fn floor(&mut self, x: Value) -> Value {
+        let (whole, one) = (self.nearest(x), self.real(1.0));
+        let next = self.same("arith.subf", &[whole, one]);
+        let is_above = self.compare(LESS, Kind::Real, x, whole);
+        self.select(is_above, next, whole)
     }
 }

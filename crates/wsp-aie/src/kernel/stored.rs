@@ -27,7 +27,9 @@ pub(super) struct Stores {
 
 impl Stores {
     pub(super) fn of(program: &TileProgram, boxes: &Boxes) -> Arc<Stores> {
-        let nodes = kept(&program.body);
+        let mut nodes = kept(&program.body);
+        let deciding = deciding(&nodes);
+        without(&mut nodes, &deciding);
         let mut fields = OrderedSet::new();
         decides(&nodes, &mut |e| words(e, &mut fields));
         Arc::new(Stores { nodes, sites: boxes.sites.clone(), fields })
@@ -82,6 +84,54 @@ fn kept(nodes: &[Node]) -> Vec<Node> {
     let mut nodes: Vec<Node> = nodes.iter().filter(is_kept).cloned().collect();
     nodes.iter_mut().flat_map(Node::blocks_mut).for_each(|block| *block = kept(block));
     nodes
+}
+
+/// The variables that decide on stores: those of conditions, bounds of loops and extents of what is stored, and what they are made of.
+fn deciding(nodes: &[Node]) -> OrderedSet<LocalId> {
+    fn walk(nodes: &[Node], found: &mut OrderedSet<LocalId>) {
+        for node in nodes {
+            match node {
+                Node::Set { local, value } if found.contains(local) => locals(value, found),
+                Node::If { cond, .. } => locals(cond, found),
+                Node::Loop(Loop { head: Head::Counted { start, end, step, .. }, .. }) => {
+                    [start, end, step].into_iter().for_each(|bound| locals(bound, found));
+                }
+                Node::Run(instruction) => {
+                    if let Op::Tile(TileOp::Store { src, .. }) = &instruction.op {
+                        let of = |extent: Extent| match extent {
+                            Extent::Value { local, .. } => Some(local),
+                            Extent::Known(_) => None,
+                        };
+                        found.extend([src.rows, src.cols].into_iter().filter_map(of));
+                    }
+                }
+                _ => {}
+            }
+            node.blocks().for_each(|block| walk(block, found));
+        }
+    }
+    let mut found = OrderedSet::new();
+    loop {
+        let before = found.len();
+        walk(nodes, &mut found);
+        if found.len() == before {
+            return found;
+        }
+    }
+}
+
+/// Adds the variables of an expression.
+fn locals(e: &Expr, found: &mut OrderedSet<LocalId>) {
+    if let ExprKind::Local(local) = e.kind {
+        found.insert(local);
+    }
+    e.for_each_child(&mut |child| locals(child, found));
+}
+
+/// Takes out what gives other variables values.
+fn without(nodes: &mut Vec<Node>, deciding: &OrderedSet<LocalId>) {
+    nodes.retain(|node| !matches!(node, Node::Set { local, .. } if !deciding.contains(local)));
+    nodes.iter_mut().flat_map(Node::blocks_mut).for_each(|block| without(block, deciding));
 }
 
 fn has_store(nodes: &[Node]) -> bool {

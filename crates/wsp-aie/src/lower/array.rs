@@ -9,7 +9,7 @@ use super::trace::Trace;
 use crate::codes;
 use crate::design::Design;
 use crate::device::{Device, STACK, Tile, TileKind};
-use crate::place::{self, Graph, MISSING_CHANNELS, Net, Node};
+use crate::place::{self, Graph, MISSING_CHANNELS, Net, Node, Proof};
 use crate::route::{self, Outcome};
 use wsp_diag::Diagnostic;
 
@@ -26,6 +26,8 @@ pub struct Placed {
     pub gap: f64,
     /// Whether it is proven that nothing costs less.
     pub proven: bool,
+    /// That nothing costs less.
+    proof: Option<Proof>,
     /// Tiles of cores.
     pub(super) cores: Vec<Tile>,
     /// By fifo at the host, its shim tile.
@@ -39,8 +41,8 @@ pub struct Placed {
 pub(super) fn place(
     trace: &Trace,
     assigned: &Assigned,
-    (flows, deep): (&Flows, Deep),
-    (ends, before): (&[HostEnd], &[Tile]),
+    (flows, deep): (&Flows, &Deep),
+    (ends, before): (&[HostEnd], Option<&Placed>),
     (device, steps): (Device, u32),
 ) -> Result<Placed, Diagnostic> {
     let mut graph = Graph { device, nodes: Vec::new(), nets: Vec::new() };
@@ -87,7 +89,7 @@ pub(super) fn place(
             from: node_at(at, &of.from),
             to: of.to.iter().map(|end| node_at(at, end)).collect(),
             traffic: bytes_of(at) * of.boxes.len() as u64,
-            bytes: bytes_of(at) * u64::from(of.room(deep)),
+            bytes: bytes_of(at) * u64::from(deep.room(at, of)),
             via_dma: false,
         });
     }
@@ -105,7 +107,7 @@ pub(super) fn place(
             via_dma: false,
         });
     }
-    let again = place::place_again(&graph, before).map(Ok);
+    let again = before.and_then(|of| place::place_again(&graph, &of.tiles, of.proof.as_ref())).map(Ok);
     let placement = again.unwrap_or_else(|| place::place_within(&graph, steps));
     let placement = placement.map_err(|fault| match fault.code {
         codes::GRAPH if trace.grid.is_some() => fault.help(format!(
@@ -127,6 +129,7 @@ pub(super) fn place(
         cost: placement.cost,
         gap: placement.gap(),
         proven: placement.proof.is_some(),
+        proof: placement.proof,
         tiles: placement.tiles,
         graph,
     })
@@ -183,22 +186,26 @@ fn with_channels(mut fault: Diagnostic, trace: &Trace, (flows, assigned): (&Flow
     let have = TileKind::Compute.model().channels as usize;
     let of_core = |core: usize, produces: bool| {
         let uses = flows.uses[core].iter().filter(move |of| of.produces == produces);
-        // One core and another with nothing beside them may stand where they share memory.
-        let may_share = |of: &Stream| of.from != End::Host && matches!(of.to.as_slice(), [End::Core(_)]);
-        let streams = uses.map(|of| &flows.streams[of.stream]).filter(|of| !may_share(of));
-        streams.map(|of| of.tensor).collect::<Vec<usize>>()
+        uses.map(|of| &flows.streams[of.stream]).collect::<Vec<&Stream>>()
+    };
+    // One core and another with nothing beside them may stand where they share memory.
+    let is_apart = |of: &&&Stream| of.from == End::Host || !matches!(of.to.as_slice(), [End::Core(_)]);
+    let count = |(core, produces): &(usize, bool)| {
+        let all = of_core(*core, *produces);
+        (all.iter().filter(is_apart).count(), all.len())
     };
     if fault.figures.iter().all(|(figure, _)| *figure != MISSING_CHANNELS) {
         return fault;
     }
     let all = (0..assigned.names.len()).flat_map(|core| [(core, false), (core, true)]);
-    let Some((core, produces)) = all
-        .max_by_key(|(core, produces)| (of_core(*core, *produces).len(), std::cmp::Reverse(*core)))
-        .filter(|(core, produces)| of_core(*core, *produces).len() > have)
+    let Some((core, produces)) =
+        all.max_by_key(|end| (count(end), std::cmp::Reverse(end.0))).filter(|end| count(end).1 > have)
     else {
         return fault;
     };
-    let tensors = of_core(core, produces);
+    let all = of_core(core, produces);
+    let needs = all.iter().filter(is_apart).count() > have;
+    let tensors: Vec<usize> = all.iter().filter(|of| !needs || is_apart(of)).map(|of| of.tensor).collect();
     let names: Vec<String> = tensors.iter().map(|at| format!("`{}`", trace.tensors[*at].name)).collect();
     let (verb, way) = if produces { ("makes", "out of") } else { ("takes", "into") };
     fault.help = vec![format!(
@@ -206,11 +213,27 @@ fn with_channels(mut fault: Diagnostic, trace: &Trace, (flows, assigned): (&Flow
         assigned.names[core],
         if produces { "store" } else { "load" }
     )];
+    let written = |at: &&usize| {
+        trace.tasks.iter().zip(&assigned.core_of).any(|(task, of)| {
+            *of == core && task.touches.iter().any(|touch| touch.tensor == **at && touch.write)
+        })
+    };
+    let kept: Vec<&usize> = tensors.iter().filter(|_| !produces).filter(written).collect();
+    for at in kept {
+        let name = &trace.tensors[*at].name;
+        fault.help.push(format!("or have tasks store whole boxes of `{name}`: what one leaves of a box comes by a fifo as what it loads does"));
+    }
+    let which = if needs {
+        "that need a channel each"
+    } else {
+        "of which those between neighbours need no channel, but the others are no neighbours in any place that was found"
+    };
     fault.note(format!(
-        "`{}` {verb} boxes of {} by {} fifos that need a channel each, and a core has {have} channels {way} its memory; fifos from one core to one neighbour need none, and tensors of one size and type between the host and a core share one",
+        "`{}` {verb} boxes of {} by {} fifos {which}, and a core has {have} channels {way} its memory; fifos from one core to one neighbour need none, and tensors of one size and type between the host and a core share one, but for those that are held beside {} boxes",
         assigned.names[core],
         names.join(", "),
-        names.len()
+        names.len(),
+        TileKind::Compute.model().descriptors
     ))
 }
 

@@ -29,8 +29,8 @@ impl Draft<'_> {
     /// No places, or no ways of streams.
     pub(super) fn design(&self, (device, steps): (Device, u32)) -> Result<Lowered, Diagnostic> {
         let Part { trace, assigned, flows } = &self.parts[0];
-        let ends = (self.ends.as_slice(), self.tiles.as_slice());
-        let placed = array::place(trace, assigned, (flows, self.deep), ends, (device, steps))?;
+        let ends = (self.ends.as_slice(), self.placed.as_ref());
+        let placed = array::place(trace, assigned, (flows, &self.deep), ends, (device, steps))?;
         let mut design = Design::new("main", device);
         let fifos = self.fifos(&placed, &mut design);
         for (core, program) in self.programs.iter().enumerate() {
@@ -56,8 +56,8 @@ impl Draft<'_> {
         for (task, core) in trace.tasks.iter().zip(&assigned.core_of) {
             kernels.entry(placed.cores[*core]).or_insert_with(|| trace.written_at(task));
         }
-        let tensors = fifos.tensors;
-        Ok(Lowered { design, placed, launches, tensors, kernels, open })
+        let (tensors, is_pipeline) = (fifos.tensors, !trace.processes.is_empty());
+        Ok(Lowered { design, placed, launches, is_pipeline, tensors, kernels, open })
     }
 
     /// Adds the sequence of a launch.
@@ -187,7 +187,7 @@ impl Draft<'_> {
             let ty = object(&stream.boxes[0].len, tensor.dtype);
             names.tensors.insert(name.clone(), tensor.span);
             let mut fifo = Fifo::new(name.clone(), tile(&stream.from), &to, stream.depth, ty);
-            fifo.depths = stream.depths(self.deep);
+            fifo.depths = self.deep.depths(at, stream);
             design.fifos.push(fifo);
             for end in [&stream.from].into_iter().chain(&stream.to) {
                 if let End::Core(core) = end {

@@ -1,36 +1,39 @@
 //! How many objects fifos have at their ends.
 
-use super::flow::{End, Stream};
+use super::flow::Stream;
+use wsp_ordered::OrderedMap;
 
-/// How deep fifos are to be that need it, 0 where none is known to; and whether those that the host fills for several cores are.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Deep {
-    pub(super) objects: u32,
-    pub(super) of_host: bool,
-}
+/// Up to so many objects a fifo is made deeper by one at a time, above by a half.
+const SINGLY: u32 = 8;
 
-impl Stream {
-    /// The most objects that a deeper fifo has use for; 0 of one that does not become deeper.
-    pub(super) fn most(&self, of_host: bool) -> u32 {
-        match (self.from == End::Host, self.to.contains(&End::Host)) {
-            (false, false) => self.flying,
-            // A core may need a box of it long before another one does.
-            (true, false) if of_host && self.to.len() > 1 => self.boxes.len() as u32,
-            _ => 0,
-        }
-    }
+/// The objects of fifos that a design declares at each end, by stream: those with which it would hang if they had as many as upstream's lowering gives them.
+#[derive(Clone, Default)]
+pub(super) struct Deep(OrderedMap<usize, u32>);
 
-    /// What a design declares: a number, or depths for each end, where fifos are to be so deep and more objects than that number gives have use.
-    pub(super) fn depths(&self, deep: Deep) -> Vec<u32> {
-        let objects = deep.objects.min(self.most(deep.of_host));
-        match objects > self.held + 1 {
-            true => vec![objects; self.to.len() + 1],
-            false => vec![self.depth],
+impl Deep {
+    /// What a design declares of a stream: a number, or depths for each end.
+    pub(super) fn depths(&self, at: usize, stream: &Stream) -> Vec<u32> {
+        match self.0.get(&at) {
+            Some(objects) => vec![*objects; stream.to.len() + 1],
+            None => vec![stream.depth],
         }
     }
 
     /// Objects in memory at one end.
-    pub(super) fn room(&self, deep: Deep) -> u32 {
-        self.depths(deep)[0]
+    pub(super) fn room(&self, at: usize, stream: &Stream) -> u32 {
+        self.0.get(&at).copied().unwrap_or(stream.depth)
+    }
+
+    /// Gives a stream more objects, where more pass in a launch.
+    pub(super) fn grow(&mut self, at: usize, stream: &Stream) -> bool {
+        // Of one object of which one is held, the lowering makes one.
+        let lowered = if (stream.depth, stream.held) == (1, 1) { 1 } else { stream.held + 1 };
+        let now = self.0.get(&at).copied().unwrap_or(lowered);
+        let more = if now < SINGLY { now + 1 } else { now + now / 2 };
+        let grows = now < stream.most;
+        if grows {
+            self.0.insert(at, more.min(stream.most));
+        }
+        grows
     }
 }

@@ -6,9 +6,9 @@ use super::host::{self, HostEnd};
 use super::program::{Bodies, Program};
 use super::range::{Fitted, Listing};
 use super::trace::Trace;
-use super::{Launch, Lowered, Part, flow, order};
+use super::{Launch, Lowered, Part, Placed, flow, order};
 use crate::codes;
-use crate::device::{Device, Tile};
+use crate::device::Device;
 use wsp_diag::Diagnostic;
 
 /// Tasks on cores, and what flows.
@@ -22,8 +22,8 @@ pub(super) struct Draft<'a> {
     /// Of a range.
     pub(super) fitted: Option<Fitted>,
     pub(super) deep: Deep,
-    /// Where nodes stood before fifos were made deeper; empty before.
-    pub(super) tiles: Vec<Tile>,
+    /// Where everything was before fifos were made deeper.
+    pub(super) placed: Option<Placed>,
 }
 
 impl<'a> Draft<'a> {
@@ -62,7 +62,7 @@ impl<'a> Draft<'a> {
             ends,
             fitted,
             deep: Deep::default(),
-            tiles: Vec::new(),
+            placed: None,
         })
     }
 
@@ -70,7 +70,7 @@ impl<'a> Draft<'a> {
     pub(super) fn in_memory(&mut self, within: (Device, u32)) -> Result<Lowered, Diagnostic> {
         let fault = match self.design(within) {
             Err(fault) if fault.code == codes::CAPACITY => fault,
-            done => return done.map(|lowered| self.alive(lowered, within)),
+            done => return self.alive(done?, within),
         };
         let streams = &mut self.parts[0].flows.streams;
         let is_deeper = streams.iter().any(|of| of.depth > of.held);
@@ -79,6 +79,6 @@ impl<'a> Draft<'a> {
             return Err(fault);
         }
         let lowered = self.design(within).map_err(|_| fault)?;
-        Ok(self.alive(lowered, within))
+        self.alive(lowered, within)
     }
 }

@@ -44,8 +44,8 @@ pub(crate) struct Stream {
     pub(crate) depth: u32,
     /// Objects that a core holds at once, fewer than which there cannot be.
     pub(crate) held: u32,
-    /// Objects that are in flight where tasks run in order: with room for so many it keeps no core waiting that goes on in that order.
-    pub(crate) flying: u32,
+    /// Objects that pass in a launch: with room for so many it keeps no core waiting.
+    pub(crate) most: u32,
 }
 
 /// An end of a stream at a core.
@@ -224,7 +224,7 @@ impl Builder<'_> {
                     first,
                     depth: 0,
                     held: 0,
-                    flying: 0,
+                    most: 0,
                 });
                 self.flows.streams.len() - 1
             });
@@ -248,12 +248,8 @@ impl Builder<'_> {
     }
 
     /// Adds a use; what is held longer than what comes after it is given back in order.
-    fn take(&mut self, core: usize, stream: usize, produces: bool, mut spans: Vec<Span>) -> usize {
-        let mut last = 0;
-        for span in &mut spans {
-            last = last.max(span.1);
-            span.1 = last;
-        }
+    fn take(&mut self, core: usize, stream: usize, produces: bool, spans: Vec<Span>) -> usize {
+        let spans = in_order(spans);
         self.flows.uses[core].push(Use { stream, produces, spans });
         self.flows.uses[core].len() - 1
     }
@@ -280,7 +276,7 @@ impl Builder<'_> {
         let is_of_host = of.from == End::Host || of.to.contains(&End::Host);
         let deep = if is_of_host || flying > DEEP { held + 1 } else { held.max(flying) };
         of.depth = deep.min(of.boxes.len().max(held)) as u32;
-        (of.held, of.flying) = (held as u32, held.max(flying) as u32);
+        (of.held, of.most) = (held as u32, of.boxes.len() as u32);
     }
 
     /// A tensor that tasks write.
@@ -419,7 +415,7 @@ impl Builder<'_> {
             first,
             depth: 0,
             held: 0,
-            flying: 0,
+            most: 0,
         });
         for end in [from].into_iter().chain(to) {
             let End::Core(core) = end else { continue };
@@ -454,8 +450,18 @@ impl Builder<'_> {
     }
 }
 
+/// Spans of objects that are given back in order: none ends before one that began earlier.
+pub(super) fn in_order(mut spans: Vec<Span>) -> Vec<Span> {
+    let mut last = 0;
+    for span in &mut spans {
+        last = last.max(span.1);
+        span.1 = last;
+    }
+    spans
+}
+
 /// How many spans, which begin in order, are open at once at most.
-fn most_held(spans: &[Span]) -> usize {
+pub(super) fn most_held(spans: &[Span]) -> usize {
     let mut most = 0;
     for (at, (first, _)) in spans.iter().enumerate() {
         most = most.max(1 + spans[..at].iter().rev().take(64).filter(|(_, last)| last >= first).count());

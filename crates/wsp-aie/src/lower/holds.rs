@@ -116,7 +116,7 @@ impl Holds<'_> {
         };
         let count = self.listing.lengths.len();
         let message = format!("with {name}={length} {what} than what fits {count} other lengths");
-        Err(self.listing.refused(message, length).into())
+        Err(self.listing.range.refused(message, length).into())
     }
 
     /// In what a launch of a length differs from the design.

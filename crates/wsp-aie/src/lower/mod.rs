@@ -59,7 +59,9 @@ use wsp_plan::{LoweredPlan, ParamValue, PlanSource};
 /// # Errors
 /// It has none.
 pub(crate) fn kernels_of(source: &PlanSource) -> Result<&LoweredPlan, Diagnostic> {
-    trace::parts(source).map(|(plan, _)| plan)
+    let (plan, _) = trace::parts(source)?;
+    values::plain(plan)?;
+    Ok(plan)
 }
 
 /// Placements that are tried.
@@ -135,6 +137,8 @@ pub struct Lowered {
     pub placed: Placed,
     /// Its sequences.
     pub launches: Vec<Launched>,
+    /// Its cores are the processes of a pipeline.
+    pub(crate) is_pipeline: bool,
     /// Where the tensors of its fifos are declared, by name.
     pub(crate) tensors: OrderedMap<String, Span>,
     /// Where a kernel of each core is written.
@@ -225,6 +229,19 @@ fn lowered(
                 .help("emit a design for each of them, or give lengths that are multiples of a larger one")
         })
         .into())
+}
+
+/// What a program writes so that fewer boxes are in flight, each of which takes a descriptor at both ends of its fifo and a place of its own in a core's program.
+pub(crate) fn soon(is_pipeline: bool) -> &'static str {
+    match is_pipeline {
+        true => {
+            "give the program sizes that its tiles divide, so that no process keeps a part of a box until the next round of a channel, or its channels fewer slots"
+        }
+        false => {
+            "start the tasks that pass boxes to each other in one loop, as in `parallel for i in 0..n { first(at = i); second(at = i); }`, so that a core takes a box soon after it is made, or have \
+                  kernels be processes of a pipeline"
+        }
+    }
 }
 
 /// A name as a word of MLIR.

@@ -4,6 +4,7 @@ use super::assign::Assigned;
 use super::flow::{self, Flows};
 use super::refused;
 use super::trace::Trace;
+use std::collections::BTreeSet;
 use wsp_diag::Diagnostic;
 
 /// One launch of a design.
@@ -20,17 +21,34 @@ impl Part<'_> {
     /// What flows has another form.
     pub(super) fn joins(&self, first: &mut Part<'_>, same_ends: bool, name: &str) -> Result<(), Diagnostic> {
         if !same_ends || !self.flows_like(first) {
-            return Err(refused(format!(
-                "with `{name}` other boxes flow between cores than in the first launch"
-            ))
-            .note("one design has the same fifos for all lengths")
-            .help("emit a design for each of them"));
+            let fault =
+                refused(format!("with `{name}` other boxes flow between cores than in the first launch"))
+                    .note("one design has the same fifos for all lengths");
+            let (own, of) = (self.kept(), first.kept());
+            return Err(match own.symmetric_difference(&of).next() {
+                Some(tensor) => {
+                    let tensor = &self.trace.tensors[*tensor].name;
+                    fault
+                        .note(format!("in one of the two launches tasks leave a part of a box of `{tensor}`, which comes from the host then; in the other they store all of each"))
+                        .help(format!("give lengths with which tasks store all of each box of `{tensor}`, or none with which they do"))
+                }
+                None => fault.help("emit a design for each of them"),
+            });
         }
         for (of, own) in first.flows.streams.iter_mut().zip(&self.flows.streams) {
             (of.depth, of.held) = (of.depth.max(own.depth), of.held.max(own.held));
-            of.flying = of.flying.max(own.flying);
+            of.most = of.most.max(own.most);
         }
         Ok(())
+    }
+
+    /// Tensors of which tasks write boxes that come from the host first.
+    fn kept(&self) -> BTreeSet<usize> {
+        let touches = self.trace.tasks.iter().flat_map(|task| &task.touches);
+        let written: BTreeSet<usize> =
+            touches.filter(|touch| touch.write).map(|touch| touch.tensor).collect();
+        let of_host = self.flows.streams.iter().filter(|stream| stream.from == flow::End::Host);
+        of_host.map(|stream| stream.tensor).filter(|tensor| written.contains(tensor)).collect()
     }
 
     /// Whether what flows has the form that it has in another launch.

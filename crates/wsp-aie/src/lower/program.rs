@@ -6,6 +6,7 @@ use super::{Part, refused};
 use crate::kernel::Body as Kernel;
 use crate::mlir::Type;
 use crate::stop;
+use std::collections::BTreeMap;
 use wsp_core::FuncId;
 use wsp_diag::Diagnostic;
 use wsp_ir::Const;
@@ -60,27 +61,35 @@ pub(crate) struct Program {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bodies {
     pub(super) all: Vec<Kernel>,
-    known: Vec<KnownBody>,
+    /// Which body numbers have.
+    known: BTreeMap<Folded, usize>,
+    /// What is known, in the order in which it came.
+    order: Vec<Folded>,
 }
 
-/// The launch and the function, the numbers that are known, and which body this is.
-type KnownBody = ((usize, FuncId), Vec<Option<Const>>, usize);
+/// The launch and the function, and the numbers that are known, by their bits.
+type Folded = ((usize, FuncId), Vec<Option<(u8, i128)>>);
 
 impl Bodies {
     /// Numbers for which bodies are known.
     pub(super) fn count(&self) -> usize {
-        self.known.len()
+        self.order.len()
     }
 
     /// Forgets which bodies the numbers after these have.
     pub(super) fn forget(&mut self, count: usize) {
-        self.known.truncate(count);
+        self.order.drain(count..).for_each(|of| _ = self.known.remove(&of));
     }
 
     /// The number of the body of a kernel for these numbers, without those that a launch decides.
     fn of(&mut self, of: (usize, FuncId), body: &Kernel, numbers: &[Option<Const>]) -> usize {
-        let known = self.known.iter().rev();
-        if let Some((.., at)) = known.clone().find(|(known, values, _)| *known == of && values == numbers) {
+        let bits = |number: &Const| match number {
+            Const::Int(value) => (0, *value),
+            Const::Float(value) => (1, value.to_bits().into()),
+            Const::Bool(value) => (2, (*value).into()),
+        };
+        let key = (of, numbers.iter().map(|number| number.as_ref().map(bits)).collect());
+        if let Some(at) = self.known.get(&key) {
             return *at;
         }
         let folded = body.folded(numbers);
@@ -88,9 +97,17 @@ impl Bodies {
             self.all.push(folded);
             self.all.len() - 1
         });
-        self.known.push((of, numbers.to_vec(), at));
+        self.order.push(key.clone());
+        self.known.insert(key, at);
         at
     }
+}
+
+/// The first launch that has the same bodies of kernels as one of them.
+fn like(parts: &[Part<'_>], launch: usize) -> usize {
+    let trace = parts[launch].trace;
+    let same = |part: &Part<'_>| part.trace.params == trace.params && part.trace.elems == trace.elems;
+    parts.iter().position(same).unwrap_or(launch)
 }
 
 /// Gives numbers that nothing in a body takes one value: what differs in them alone is one body.
@@ -141,7 +158,7 @@ fn loose(
             let mut sets: Vec<OrderedSet<usize>> = Vec::new();
             for (launch, tasks) in launches.iter().enumerate().filter(|(_, tasks)| !tasks.is_empty()) {
                 let body = &parts[launch].trace.bodies[&func];
-                let used = body.used();
+                let (used, launch) = (body.used(), like(parts, launch));
                 let fixed = |numbers: &&[Const]| {
                     let kept = numbers.iter().enumerate();
                     let kept = kept.map(|(at, value)| (at >= FREE || free >> at & 1 == 0).then_some(*value));
@@ -178,7 +195,7 @@ impl Program {
         let order = releases(parts, core);
         for (launch, (part, numbers)) in parts.iter().zip(&all).enumerate() {
             let to = (core, &mut steps, &mut *bodies);
-            launches.push(sequence(part, (launch, numbers, &loose, &order), to)?);
+            launches.push(sequence(part, (like(parts, launch), numbers, &loose, &order), to)?);
         }
         let name = &parts[0].assigned.names[core];
         let Some(common) = Common::of(&launches) else {

@@ -91,6 +91,19 @@ impl Range {
         }))
     }
 
+    /// Lengths differ in what a sequence that takes the length does not compute.
+    pub(crate) fn differs(&self, what: &str) -> Diagnostic {
+        self.refused(format!("with other lengths of `{}` {what}", self.name), self.to)
+    }
+
+    /// What a sequence that takes the length cannot do, as a length shows.
+    pub(super) fn refused(&self, message: String, length: i64) -> Diagnostic {
+        let Range { name, from, .. } = self;
+        refused(message)
+            .note(format!("a sequence that takes the length computes sizes, rounds and words as `a + b · ceil({name} / tile)`"))
+            .help(format!("have a sequence for each length: `--lengths {name}={from},{length}`"))
+    }
+
     fn too_short(&self) -> Diagnostic {
         let Range { name, from, to } = self;
         let first = (*from).min(LONGEST - 1);
@@ -134,19 +147,6 @@ impl Sum {
 }
 
 impl Listing<'_> {
-    fn differs(self, what: &str) -> Diagnostic {
-        let Range { name, to, .. } = self.range;
-        self.refused(format!("with other lengths of `{name}` {what}"), *to)
-    }
-
-    /// What a sequence that takes the length cannot do, as a length shows.
-    pub(super) fn refused(self, message: String, length: i64) -> Diagnostic {
-        let Range { name, from, .. } = self.range;
-        refused(message)
-            .note(format!("a sequence that takes the length computes sizes, rounds and words as `a + b · ceil({name} / tile)`"))
-            .help(format!("have a sequence for each length: `--lengths {name}={from},{length}`"))
-    }
-
     /// The sum that a word with these values is; lengths that tell it from others go to `open`.
     fn sum(self, values: &[i64], open: &mut OrderedSet<i64>) -> Result<Sum, Diagnostic> {
         let seen: Vec<(i64, i64)> = self.lengths.iter().copied().zip(values.iter().copied()).collect();
@@ -155,7 +155,9 @@ impl Listing<'_> {
         }
         let fits = Sum::fits(&seen);
         let Some(sum) = fits.first().copied() else {
-            return Err(self.differs("a size, a number of rounds or a word does not grow in equal steps"));
+            return Err(self
+                .range
+                .differs("a size, a number of rounds or a word does not grow in equal steps"));
         };
         open.extend(fits[1..].iter().filter_map(|other| apart(self.range, sum, *other)).take(APART));
         let (low, high) = (self.range.from / sum.tile, self.range.to / sum.tile);
@@ -175,14 +177,15 @@ impl Listing<'_> {
     ) -> Result<Fitted, Diagnostic> {
         let dims = |part: &Part<'_>| part.trace.tensors.iter().map(|of| of.dims.clone()).collect::<Vec<_>>();
         if parts.iter().any(|part| dims(part) != dims(&parts[0])) {
-            return Err(self.differs("arrays have other extents"));
+            return Err(self.range.differs("arrays have other extents"));
         }
         let mut kinds = Vec::new();
         let launches = parts
             .iter()
             .map(|part| items(part, ends, &mut kinds))
             .collect::<Result<Vec<Vec<Item>>, Diagnostic>>()?;
-        let common = Common::of(&launches).ok_or_else(|| self.differs("the host starts other transfers"))?;
+        let common =
+            Common::of(&launches).ok_or_else(|| self.range.differs("the host starts other transfers"))?;
         let mut open = OrderedSet::new();
         let mut of = |words: &[Vec<i64>]| {
             words.iter().map(|values| self.sum(values, &mut open)).collect::<Result<Vec<Sum>, _>>()

@@ -1,6 +1,6 @@
 //! Fifos that several tensors share, where a core has more of them than channels.
 
-use super::flow::{Builder, End, Source, Span, Stream, Use};
+use super::flow::{Builder, End, Source, Span, Stream, Use, in_order, most_held};
 use crate::device::TileKind;
 use wsp_ordered::OrderedMap;
 
@@ -70,7 +70,14 @@ impl Builder<'_> {
         }
         let order =
             |both: &Both| both.objects.iter().map(|(_, of, object)| (*of, *object)).collect::<Vec<_>>();
-        all.windows(2).all(|pair| order(&pair[0]) == order(&pair[1])).then_some(all)
+        let is_one_order = all.windows(2).all(|pair| order(&pair[0]) == order(&pair[1]));
+        // A box that is held beside all others takes each a place, and a descriptor.
+        let most = TileKind::Compute.model().descriptors as usize;
+        let has_room = all.iter().all(|both| {
+            let spans: Vec<Span> = both.objects.iter().map(|(span, ..)| *span).collect();
+            most_held(&in_order(spans)) < most
+        });
+        (is_one_order && has_room).then_some(all)
     }
 
     /// Puts the objects of a fifo into another one. Whether it was done.
@@ -97,13 +104,10 @@ impl Builder<'_> {
     /// Makes one of two uses of a core.
     fn share_at(&mut self, Both { core, uses: [into, from], objects }: Both) {
         let mut places: OrderedMap<(usize, usize), usize> = OrderedMap::new();
-        let (mut spans, mut last) = (Vec::new(), 0);
-        for (place, (span, second, object)) in objects.into_iter().enumerate() {
-            places.insert((if second { from } else { into }, object), place);
-            last = last.max(span.1);
-            spans.push((span.0, last));
+        for (place, (_, second, object)) in objects.iter().enumerate() {
+            places.insert((if *second { from } else { into }, *object), place);
         }
-        self.flows.uses[core][into].spans = spans;
+        self.flows.uses[core][into].spans = in_order(objects.into_iter().map(|(span, ..)| span).collect());
         self.flows.uses[core].remove(from);
         let now = |at: usize| at - usize::from(at > from);
         for (task, sources) in self.flows.sources.iter_mut().enumerate() {

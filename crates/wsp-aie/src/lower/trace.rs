@@ -250,15 +250,11 @@ impl Trace {
         self.written = accesses.iter().flatten().filter(|(_, write, _)| *write).map(|(at, ..)| *at).collect();
         has_room(ids.len() as u64)?;
         let mut begin = 0usize;
-        let mut next = ids.iter();
-        for row in &listed.table.rows {
-            let TableRow::Task(task) = row else { continue };
+        let row = |row| if let &TableRow::Task(task) = row { Some(task) } else { None };
+        for task in listed.table.rows.iter().filter_map(row).take(ids.len()) {
             stop::look()?;
             let words = listed.table.words[begin..task.words_end as usize].to_vec();
             begin = task.words_end as usize;
-            if next.next().is_none() {
-                break;
-            }
             let (func, process) = match workload {
                 Some(plan) => {
                     let library = plan.library.as_ref().map(|library| &library.functions);

@@ -132,6 +132,30 @@ fn extent(module: &Verified, known: Known<'_>, dim: &Dim) -> Option<u64> {
     }
 }
 
+/// Whether a tensor is an array of the launch or of the program.
+fn is_plain(tensor: &wsp_ir::Tensor) -> bool {
+    matches!(tensor.storage, Storage::Launch | Storage::Temporary)
+}
+
+/// Refuses tensors that have no form on an array, whatever their extents.
+///
+/// # Errors
+/// Kernels read or write one.
+pub(super) fn plain(plan: &LoweredPlan) -> Result<(), Diagnostic> {
+    let used = |at: usize| plan.tensors[at].read || plan.tensors[at].written;
+    let mut all = plan.module.tensors.iter().enumerate();
+    match all.find(|(at, tensor)| used(*at) && !is_plain(tensor)) {
+        None => Ok(()),
+        Some((at, tensor)) => {
+            let name = name_of(&plan.module, TensorId(at as u32));
+            Err(refused(format!("`{name}` is no array of the launch, and has no form on an array"))
+                .at(tensor.span, "")
+                .note("caches in pages, workspaces and ragged tensors are found by what other tensors hold")
+                .help("run the program on `cpu_sim`, or give the kernels arrays in their place"))
+        }
+    }
+}
+
 /// The tensors of a launch.
 ///
 /// # Errors
@@ -153,17 +177,13 @@ pub(super) fn tensors(
             Some(array) => Some(array.shape.clone()),
             None => tensor.dims.iter().map(extent).collect(),
         };
-        let plain = matches!(tensor.storage, Storage::Launch | Storage::Temporary);
         let dims = match dims {
-            Some(dims) if plain => dims,
+            Some(dims) if is_plain(tensor) => dims,
             _ if !used => Vec::new(),
             _ => {
                 return Err(refused(format!("the extents of `{name}` are not known before the launch"))
                     .at(tensor.span, "")
-                    .note("caches in pages, workspaces and ragged tensors have no form on an array")
-                    .help(
-                        "give the array, or the parameters of its extents, or run the program on `cpu_sim`",
-                    ));
+                    .help("give the array, or the parameters of its extents"));
             }
         };
         all.push(TensorInfo {

@@ -112,16 +112,18 @@ pub fn place_within(graph: &Graph, steps: u32) -> Result<Placement, Diagnostic> 
     Ok(Placement { cost: graph.cost(&tiles), bound, tiles, proof: None })
 }
 
-/// The placement of a graph whose nets have other bytes, where this one takes them too: what it costs does not follow from them.
-pub(crate) fn place_again(graph: &Graph, tiles: &[Tile]) -> Option<Placement> {
-    let movable = graph.nodes.iter().filter(|node| node.at.is_none()).count();
-    let fits = tiles.len() == graph.nodes.len() && movable > EXACT && graph.is_legal(tiles);
-    fits.then(|| Placement {
-        cost: graph.cost(tiles),
-        bound: bound::root(graph),
-        tiles: tiles.to_vec(),
-        proof: None,
-    })
+/// The placement of a graph whose nets have more bytes, where this one takes them too: what it costs does not follow from them, and what asked a tile for too much still does.
+pub(crate) fn place_again(graph: &Graph, tiles: &[Tile], proof: Option<&Proof>) -> Option<Placement> {
+    if tiles.len() != graph.nodes.len() || !graph.is_legal(tiles) {
+        return None;
+    }
+    let cost = graph.cost(tiles);
+    let mut again = Placement { cost, bound: bound::root(graph), tiles: tiles.to_vec(), proof: None };
+    if let Some(proof) = proof {
+        proof.check(graph, &again).ok()?;
+        (again.bound, again.proof) = (cost, Some(proof.clone()));
+    }
+    Some(again)
 }
 
 fn refused(text: String) -> Diagnostic {

@@ -220,11 +220,11 @@ fn a_placement_is_kept_where_nets_have_more_bytes_and_there_is_room() {
     };
     let found = place(&graph).unwrap();
     graph.nets.iter_mut().for_each(|net| net.bytes = 1024);
-    let again = place_again(&graph, &found.tiles).expect("there is room");
+    let again = place_again(&graph, &found.tiles, None).expect("there is room");
     assert_eq!((&again.tiles, again.cost, again.bound), (&found.tiles, found.cost, found.bound));
     graph.nets[3].bytes = 70_000;
-    assert!(place_again(&graph, &found.tiles).is_none());
-    assert!(place_again(&graph, &found.tiles[1..]).is_none());
+    assert!(place_again(&graph, &found.tiles, None).is_none());
+    assert!(place_again(&graph, &found.tiles[1..], None).is_none());
 }
 
 /// What is kept while nodes move is what is counted anew.
@@ -249,5 +249,21 @@ fn what_tiles_are_asked_for_follows_moves() {
         load.node(node, to, Change::Comes);
         nets.iter().for_each(|net| load.net(net, |node| Some(tiles[node]), Change::Comes));
         assert_eq!(load.over(), graph.overload(&super::all(&tiles)), "step {step}");
+    }
+}
+
+/// A search that is stopped has no proof and no placement, of few nodes as of many.
+#[test]
+fn a_placement_is_stopped() {
+    let flag = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
+    let mut numbers = Random(7);
+    for count in [4, EXACT + 4] {
+        let graph = random(&mut numbers, XDNA2, count, true);
+        let start = search::best(&graph, 1);
+        let stopped = |fault: Diagnostic| fault.code == codes::STOPPED;
+        crate::stop::stoppable(Some(&flag), || {
+            assert!(place_within(&graph, 1).is_err_and(stopped));
+            assert!(count > EXACT || exact::least(&graph, start).is_err_and(stopped));
+        });
     }
 }

@@ -1,7 +1,43 @@
-//! Chains of descriptors that a tile's channel runs by itself.
+//! Chains of descriptors that a tile's channel runs by itself, and the locks that they share with cores.
+
+use crate::design::Design;
+use crate::device::LOCK_MAX;
 
 /// A change of a lock: its number, what is done as text has it, and the value.
 pub(super) type Change = (usize, i64, i64);
+
+/// Adds to a lock; else the value that it cannot have.
+pub(super) fn release(locks: &mut [i64], (lock, value): (usize, i64)) -> Result<(), Overflow> {
+    let sum = locks[lock].saturating_add(value);
+    if sum > LOCK_MAX {
+        return Err(Overflow { lock, value: sum });
+    }
+    locks[lock] = sum;
+    Ok(())
+}
+
+/// A lock, and a value beyond those that it has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Overflow {
+    pub(super) lock: usize,
+    value: i64,
+}
+
+impl Overflow {
+    pub(super) fn told(self, who: &str, design: &Design) -> String {
+        let name = lock_name(design, self.lock);
+        format!("{who} releases {name} to {}, and a lock has values from 0 to {LOCK_MAX}", self.value)
+    }
+}
+
+/// What a lock is called.
+pub(super) fn lock_name(design: &Design, lock: usize) -> String {
+    let lock = &design.locks[lock];
+    match &lock.name {
+        Some(name) => format!("lock `@{name}` of tile {}", lock.tile),
+        None => format!("a lock of tile {}", lock.tile),
+    }
+}
 
 /// One descriptor.
 #[derive(Clone, Debug)]
@@ -44,8 +80,8 @@ impl Chain {
         waits.filter(|_| !self.holds).map(|(lock, ..)| *lock)
     }
 
-    pub(super) fn advance(&mut self, bytes: u64, locks: &mut [i64]) {
-        let Some(at) = self.at else { return };
+    pub(super) fn advance(&mut self, bytes: u64, locks: &mut [i64]) -> Result<(), Overflow> {
+        let Some(at) = self.at else { return Ok(()) };
         let bd = &self.bds[at];
         if !self.holds {
             bd.acquire.iter().for_each(|(lock, _, value)| locks[*lock] = locks[*lock].saturating_sub(*value));
@@ -53,14 +89,15 @@ impl Chain {
         }
         self.done += bytes;
         if self.done < bd.len {
-            return;
+            return Ok(());
         }
-        bd.release.iter().for_each(|(lock, _, value)| locks[*lock] = locks[*lock].saturating_add(*value));
+        bd.release.iter().try_for_each(|(lock, _, value)| release(locks, (*lock, *value)))?;
         (self.done, self.holds) = (0, false);
         self.at = bd.next;
         if self.at.is_none() && self.again > 0 {
             self.again -= 1;
             self.at = Some(0);
         }
+        Ok(())
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Call;
 use super::arith;
+use super::chain;
 use super::code::{CallArg, Code, Inst, Lanes, Reg, Scalar, View};
 use super::net::Net;
 use crate::codes;
@@ -220,9 +221,13 @@ impl State {
             }
             Inst::Release { end, count } => self.release(*end, u64::from(*count), world.net)?,
             Inst::Lock { lock, action, value } => {
+                if *action == 1 {
+                    let done = chain::release(&mut world.net.locks, (*lock, *value));
+                    done.map_err(|over| over.told("the core", world.design))?;
+                    return Ok(Next::Go);
+                }
                 let have = &mut world.net.locks[*lock];
                 match action {
-                    1 => *have = have.saturating_add(*value),
                     _ if *action == 0 && *have == *value || *action == 2 && *have >= *value => {
                         *have = have.saturating_sub(*value)
                     }

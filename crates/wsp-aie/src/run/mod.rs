@@ -383,6 +383,11 @@ impl<'d> Machine<'d> {
                 let message = format!("{} is at byte {byte}, beyond its array", self.net.streams[at].name);
                 return Err(Failure::Fault(Diagnostic::error(codes::TRANSFER, message)));
             }
+            if let Some(over) = done.over {
+                let message = over.told(&self.net.streams[at].name, self.design);
+                let place = self.design.locks[over.lock].span;
+                return Err(Failure::Fault(Diagnostic::error(codes::FAULT, message).at(place, "")));
+            }
             *pieces += done.pieces;
             running.finished(&done.finished);
             moved |= done.bytes > 0;

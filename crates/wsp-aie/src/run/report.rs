@@ -1,6 +1,6 @@
 //! Who waits for whom where nothing goes on.
 
-use super::chain::Bd;
+use super::chain::{Bd, lock_name};
 use super::code::Inst;
 use super::exec::{CoreState, Stop};
 use super::net::{Net, Role, StreamEnd};
@@ -8,6 +8,7 @@ use super::sequence::{HostWait, Running};
 use super::stream::{Lack, lacks};
 use crate::codes;
 use crate::design::Design;
+use std::collections::BTreeSet;
 use wsp_diag::Diagnostic;
 
 /// One that waits.
@@ -19,6 +20,8 @@ pub struct Waits {
     pub what: String,
     /// Who could help, by their places in [`Deadlock::waits`].
     pub on: Vec<usize>,
+    /// Fifos in which it waits for room, by number.
+    pub(crate) full: Vec<usize>,
 }
 
 /// A run that cannot go on.
@@ -33,6 +36,12 @@ pub struct Deadlock {
 }
 
 impl Deadlock {
+    /// The fifos that are full in the circle, by number: with more objects it need not close.
+    pub(crate) fn full(&self) -> BTreeSet<usize> {
+        let circle = self.circle.map_or(&[][..], |begin| &self.chain[begin..]);
+        circle.iter().flat_map(|at| self.waits[*at].full.iter().copied()).collect()
+    }
+
     /// What is reported of it.
     pub fn diagnostic(&self) -> Diagnostic {
         let first = self.chain.first().map_or("nothing", |at| self.waits[*at].who.as_str());
@@ -109,7 +118,7 @@ fn host(design: &Design, net: &Net, running: &Running) -> Waits {
         Some(HostWait::Queue(at)) => (format!("room in the queue of {}", name(at)), vec![Places::stream(at)]),
         None => ("nothing".to_owned(), Vec::new()),
     };
-    Waits { who: "the host".to_owned(), what, on }
+    Waits { who: "the host".to_owned(), what, on, full: Vec::new() }
 }
 
 fn stream(
@@ -121,7 +130,7 @@ fn stream(
     places: &Places,
 ) -> Waits {
     let mut what = Vec::new();
-    let mut on = Vec::new();
+    let (mut on, mut full) = (Vec::new(), Vec::new());
     for lack in lacks(net, at) {
         match lack {
             Lack::Object(pool) => {
@@ -136,6 +145,7 @@ fn stream(
                     pool_of.slots.len()
                 ));
                 on.extend(readers(net, pool, places));
+                full.extend(fifos(net, pool));
             }
             Lack::Lock(lock) => {
                 what.push(lock_name(design, lock));
@@ -156,7 +166,13 @@ fn stream(
             }
         }
     }
-    Waits { who: net.streams[at].name.clone(), what: what.join(", and for "), on }
+    Waits { who: net.streams[at].name.clone(), what: what.join(", and for "), on, full }
+}
+
+/// The fifos that have their objects in a pool, by number.
+fn fifos(net: &Net, pool: usize) -> impl Iterator<Item = usize> {
+    let is_there = move |ends: &Vec<Option<(usize, Role)>>| ends.iter().flatten().any(|(of, _)| *of == pool);
+    net.of_fifo.iter().enumerate().filter(move |(_, ends)| is_there(ends)).map(|(fifo, _)| fifo)
 }
 
 /// Who is last to put objects into a pool.
@@ -197,6 +213,7 @@ fn users(net: &Net, pool: usize, places: &Places, wanted: &dyn Fn(Role) -> bool)
 
 fn core(design: &Design, net: &Net, at: usize, stop: Stop, cores: &[CoreState], places: &Places) -> Waits {
     let who = format!("the core on tile {}", design.cores[at].tile);
+    let mut full = Vec::new();
     let (what, on) = match stop {
         Stop::Ended => ("nothing: it has ended".to_owned(), Vec::new()),
         Stop::Steps => ("nothing".to_owned(), Vec::new()),
@@ -213,6 +230,7 @@ fn core(design: &Design, net: &Net, at: usize, stop: Stop, cores: &[CoreState], 
                     (what, writers(net, held.pool, places))
                 }
                 Role::Writer(_) => {
+                    full.extend(fifos(net, held.pool));
                     let what = format!(
                         "room for object {count} in `@{name}`, of which it holds {} and {depth} have a buffer",
                         held.held
@@ -226,15 +244,7 @@ fn core(design: &Design, net: &Net, at: usize, stop: Stop, cores: &[CoreState], 
             (format!("{} {how} {value}", lock_name(design, lock)), releases(net, cores, lock, places))
         }
     };
-    Waits { who, what, on }
-}
-
-fn lock_name(design: &Design, lock: usize) -> String {
-    let lock = &design.locks[lock];
-    match &lock.name {
-        Some(name) => format!("lock `@{name}` of tile {}", lock.tile),
-        None => format!("a lock of tile {}", lock.tile),
-    }
+    Waits { who, what, on, full }
 }
 
 /// Who adds to a lock.

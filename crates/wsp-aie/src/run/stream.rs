@@ -1,6 +1,6 @@
 //! Streams: each moves bytes until one of its ends lacks something.
 
-use super::chain::Chain;
+use super::chain::{Chain, Overflow};
 use super::net::{Net, Pool, Role, StreamEnd};
 
 /// What a stream's end waits for.
@@ -63,11 +63,11 @@ impl StreamEnd {
         pools: &mut [Pool],
         locks: &mut [i64],
         finished_tasks: &mut Vec<usize>,
-    ) {
+    ) -> Result<(), Overflow> {
         match self {
-            StreamEnd::Chain(chain) => chain.advance(bytes, locks),
+            StreamEnd::Chain(chain) => chain.advance(bytes, locks)?,
             StreamEnd::Host { queue, finished, .. } => {
-                let Some(task) = queue.front_mut() else { return };
+                let Some(task) = queue.front_mut() else { return Ok(()) };
                 task.done += bytes;
                 if task.done == task.bytes() {
                     *finished += u64::from(task.token);
@@ -78,12 +78,12 @@ impl StreamEnd {
             StreamEnd::Pool { pool, role, len, repeat, sent, done, .. } => {
                 *done += bytes;
                 if *done < *len {
-                    return;
+                    return Ok(());
                 }
                 *done = 0;
                 *sent += 1;
                 if *sent < *repeat {
-                    return;
+                    return Ok(());
                 }
                 *sent = 0;
                 match role {
@@ -92,6 +92,7 @@ impl StreamEnd {
                 }
             }
         }
+        Ok(())
     }
 }
 
@@ -136,6 +137,8 @@ pub(super) struct Moved {
     pub(super) finished: Vec<usize>,
     /// A transfer that went beyond its array: the array, and the byte.
     pub(super) beyond: Option<(usize, i64)>,
+    /// A lock that it released too often.
+    pub(super) over: Option<Overflow>,
 }
 
 /// Copies bytes from one place to others; else which buffer they are beyond, and where.
@@ -186,9 +189,12 @@ pub(super) fn go(net: &mut Net, at: usize, memory: &mut [Vec<u8>], scratch: &mut
         moved.bytes += bytes;
         moved.pieces += 1;
         let stream = &mut net.streams[at];
-        stream.from.advance(bytes, &mut net.pools, &mut net.locks, &mut moved.finished);
-        for end in &mut stream.to {
-            end.advance(bytes, &mut net.pools, &mut net.locks, &mut moved.finished);
+        for end in std::iter::once(&mut stream.from).chain(&mut stream.to) {
+            let done = end.advance(bytes, &mut net.pools, &mut net.locks, &mut moved.finished);
+            if let Err(over) = done {
+                moved.over = Some(over);
+                return moved;
+            }
         }
         if stream.from.is_between() {
             let held = net.arbiters.iter_mut().filter(|(_, holder)| *holder == Some(at));

@@ -2,7 +2,7 @@
 
 use crate::support::{codes, design, ints, run, to_ints};
 use wsp_aie::check;
-use wsp_aie::run::Allocation;
+use wsp_aie::run::{Allocation, Failure};
 
 const SCALE: &str = include_str!("designs/scale.mlir");
 const LOCKS: &str = include_str!("designs/locks.mlir");
@@ -64,6 +64,36 @@ fn a_lock_that_one_chain_acquires_and_nothing_releases_ends_that_chain() {
     let mut args = [ints(0..64), ints(vec![0; 64])];
     run(&once, Allocation::Lowered, &mut args).unwrap_or_else(|fault| panic!("{:?}", fault.diagnostic()));
     assert_eq!(to_ints(&args[1]).iter().sum::<i32>(), 64 * 63);
+}
+
+/// Of a lock that is released twice and acquired once a round the value grows, on a tile to 63 at most.
+#[test]
+fn a_lock_that_is_released_beyond_63_ends_a_run() {
+    let of_core = "        aie.use_lock(%done, Release, 1)\n";
+    let more = "    %more = aie.lock(%t, 3) {init = 0 : i32, sym_name = \"more\"}\n    %dma = aie.mem";
+    let twice = format!("{of_core}        aie.use_lock(%more, Release, 16)\n");
+    let text = edited(LOCKS, &[(of_core, &twice), ("    %dma = aie.mem", more)]);
+    let mut args = [ints(0..256), ints(vec![0; 256])];
+    let Err(Failure::Fault(fault)) = run(&design(&text), Allocation::Lowered, &mut args) else {
+        panic!("it is a fault")
+    };
+    assert_eq!(fault.code.0, 1861);
+    assert_eq!(
+        fault.message,
+        "the core releases lock `@more` of tile (1, 2) to 64, and a lock has values from 0 to 63"
+    );
+    assert!(fault.primary.is_some());
+    // A channel that gives the tile's one buffer back 17 times too often, four times.
+    let text = edited(
+        LOCKS,
+        &[("      aie.use_lock(%free, Release, 1)\n", "      aie.use_lock(%free, Release, 17)\n")],
+    );
+    let mut args = [ints(0..256), ints(vec![0; 256])];
+    let Err(Failure::Fault(fault)) = run(&design(&text), Allocation::Lowered, &mut args) else {
+        panic!("it is a fault")
+    };
+    assert!(fault.message.contains("releases lock `@free` of tile (1, 2) to 6"), "{}", fault.message);
+    assert!(fault.primary.is_some());
 }
 
 #[test]

@@ -47,17 +47,20 @@ fn a_fifo_in_two_links_is_found() {
     assert_eq!(twice.count(), 3, "{found:?}");
 }
 
-/// Parts that are joined lie one behind the other.
+/// Parts that are joined, or that an object is distributed to, lie one behind the other.
 #[test]
-fn parts_of_a_join_that_overlap_or_leave_a_gap_are_refused() {
+fn parts_of_a_link_that_overlap_or_leave_a_gap_are_refused() {
     for (offsets, told) in [
         ("[0, 0]", "begins at element 0 of an object of `@out`, and the parts before it end at 32"),
         ("[0, 16]", "begins at element 16 of an object of `@out`, and the parts before it end at 32"),
         ("[1, 32]", "begins at element 1 of an object of `@out`, and the parts before it end at 0"),
     ] {
-        let found = check(&design(&HALVES.replace("([0, 32] [])", &format!("({offsets} [])"))));
-        assert!(found.iter().all(|found| found.code.0 == 1822), "{found:?}");
-        assert!(found.iter().any(|found| found.message.ends_with(told)), "{offsets}: {found:?}");
+        for (link, whole) in [(format!("({offsets} [])"), "@out"), (format!("([] {offsets})"), "@in")] {
+            let (old, told) = (link.replace(offsets, "[0, 32]"), told.replace("@out", whole));
+            let found = check(&design(&HALVES.replace(&old, &link)));
+            assert!(found.iter().all(|found| found.code.0 == 1822), "{found:?}");
+            assert!(found.iter().any(|found| found.message.ends_with(&told)), "{link}: {found:?}");
+        }
     }
 }
 

@@ -77,6 +77,25 @@ fn every_operation_has_the_results_of_plain_runs() {
     assert_eq!(refused, ["TLOG", "TLOG2", "TSIN", "TCOS", "TGELU", "TERF", "TSTORE_ATOMIC_ADD"]);
 }
 
+/// Of numbers near zero the whole ones have their sign, which the infinity of a division by them has.
+#[test]
+fn whole_numbers_keep_the_sign_of_a_zero() {
+    for (word, factor) in
+        [("TROUND", "0.0"), ("TFLOOR", "0.0"), ("TCEIL", "0.0"), ("TROUND", "0.001"), ("TCEIL", "0.001")]
+    {
+        let call = format!("TMULS(t, t, {factor}f); {word}(t, t); TRECIP(t, t);");
+        let kernel = Kernel::new(&format!(
+            "VecTile<float, 8, 20> t; TLOAD(t, x, {{0, 0}}); {call} TSTORE(y, t, {{0, 0}});"
+        ));
+        let body = body_of(&kernel).unwrap_or_else(|why| panic!("{call}: {why}"));
+        let have = interpreted(&kernel, &body, [0; 4]).unwrap_or_else(|fault| panic!("{call}: {fault}"));
+        let want = kernel.plain([0; 4]);
+        assert!(want.contains(&f32::NEG_INFINITY) && want.contains(&f32::INFINITY), "{call}: {want:?}");
+        let differ = have.iter().zip(&want).position(|(a, b)| apart(*a, *b) > 0);
+        assert!(differ.is_none(), "{call}: {differ:?}");
+    }
+}
+
 /// Where the language lets a result be an operand.
 #[test]
 fn a_destination_may_be_an_operand() {

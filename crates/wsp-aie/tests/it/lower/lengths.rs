@@ -200,6 +200,19 @@ fn one_length_that_differs_from_all_others_is_found() {
     }
 }
 
+/// All lengths of a range are listed and compared, so that their tasks are counted before.
+#[test]
+fn a_range_of_too_many_tasks_is_answered_by_one_that_is_compared() {
+    let given = args(&[], &[("one", 1), ("dim", 64), ("room", 65_536)]);
+    let found = written(&example!("decode", "xdna2"), given, Some(("tokens", Lengths::Range(1, 65_536))));
+    let found = found.expect_err("it is refused").0.remove(0);
+    assert_eq!(
+        found.message,
+        "lengths 1 to 9080 of `tokens` have 1310928 tasks together, and 1310720 are compared with what a sequence computes at most"
+    );
+    assert!(found.help[0].contains("`--lengths tokens=1..=9079`"), "{found:?}");
+}
+
 #[test]
 fn a_design_of_a_range_takes_no_other_length() {
     let text = sums_of("tokens", "1").expect("it is a design");
@@ -255,6 +268,26 @@ fn weights_that_are_held_for_a_launch_are_given_back_after_its_last_rows() {
         let size = (rows as usize, 16, 16);
         close(&left(&arrays[2], &[rows, 16]), &product(&numbers(&x), &numbers(&w), size));
     }
+}
+
+/// A last tile of which tasks store a part is there for some lengths and not for others.
+#[test]
+fn lengths_of_which_some_leave_a_part_of_a_box_name_the_tensor() {
+    let kernels = "
+        PTO_SHAPE(x, 64, 16)
+        PTO_SHAPE(y, 64, 16)
+        struct Part { uint32_t first, count; };
+        PTO_KERNEL_IMPL(scale) {
+            auto desc = PTO_GET_DESCRIPTOR<Part>();
+            VecTile<float, 4, 16> t;
+            TLOAD(t, x, {desc.first, 0}, desc.count);
+            TSTORE(y, t, {desc.first, 0});
+        }";
+    let text = "use \"k.pto\"; param tok; workload main { parallel for i in 0..ceildiv(tok, 4) { scale(first = 4 * i, count = min(4, tok - 4 * i)); } } schedule { workers(1); }";
+    let found = emitted(&plan(text, kernels, "xdna2"), args(&[], &[]), ("tok", &[8, 9]));
+    let told = format!("{}", found.expect_err("it is refused"));
+    assert!(told.contains("leave a part of a box of `y`"), "{told}");
+    assert!(emitted(&plan(text, kernels, "xdna2"), args(&[], &[]), ("tok", &[8, 16])).is_ok());
 }
 
 #[test]
