@@ -120,6 +120,9 @@ impl DesignFile {
             several => format!("{} sequences of the design have the arguments that are given", several.len()),
         };
         let fault = Diagnostic::error(codes::LAUNCH, message);
+        if self.design.sequences.is_empty() {
+            return Err(fault.help("`aie.runtime_sequence` says what a launch moves"));
+        }
         let listed = self.design.sequences.iter().map(|sequence| self.signature(sequence));
         let fault = listed.take(8).fold(fault, |fault, line| fault.note(format!("it has {line}")));
         let names = || all.clone().flat_map(|sequence| &sequence.args).map(|arg| module.name(*arg));

@@ -5,8 +5,9 @@ use super::transfers::{Fields, dims};
 use super::{Findings, held};
 use crate::codes;
 use crate::design::{Design, Fifo, Link, Step, integers, steps};
-use crate::device::{Tile, TileKind};
+use crate::device::{LOCK_MAX, Tile, TileKind};
 use crate::mlir::{Attr, Type, text_of};
+use crate::run::{Allocation, depth};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn check(design: &Design, findings: &mut Findings) {
@@ -36,6 +37,7 @@ fn ends(design: &Design, fifo: &Fifo, findings: &mut Findings) {
         findings.add(codes::REPEAT, fifo.span, message);
     }
     initial(fifo, findings);
+    counted(design, fifo, findings);
     for end in std::iter::once(&fifo.producer).chain(&fifo.consumers) {
         if end.tile.row == 0 && !end.dims.is_empty() {
             let message = format!(
@@ -56,6 +58,23 @@ fn ends(design: &Design, fifo: &Fifo, findings: &mut Findings) {
             fifo.bytes()
         );
         findings.add(codes::GRANULE, fifo.span, message);
+    }
+}
+
+/// Objects at each end that has them in its memory, which a lock counts.
+fn counted(design: &Design, fifo: &Fifo, findings: &mut Findings) {
+    let shared = super::tiles::goes_by_memory(design, fifo);
+    let readers = fifo.consumers.iter().enumerate().filter(|_| !shared);
+    let readers = readers.map(|(at, end)| (end.tile, fifo.consumer_depth(at)));
+    for (tile, declared) in std::iter::once((fifo.producer.tile, fifo.producer_depth())).chain(readers) {
+        let objects = depth(design, fifo, tile, declared, Allocation::Lowered);
+        if tile.row > 0 && i64::from(objects) > LOCK_MAX {
+            let message = format!(
+                "fifo `@{}` has {objects} objects on tile {tile}, whose lock counts them, and a lock has values from 0 to {LOCK_MAX}",
+                fifo.name
+            );
+            findings.add(codes::LOCKS, fifo.span, message);
+        }
     }
 }
 

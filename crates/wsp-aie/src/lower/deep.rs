@@ -1,10 +1,11 @@
 //! How many objects fifos have at their ends.
 
 use super::flow::Stream;
+use crate::device::LOCK_MAX;
 use wsp_ordered::OrderedMap;
 
-/// Up to so many objects a fifo is made deeper by one at a time, above by a half.
-const SINGLY: u32 = 8;
+/// Objects that the lock of a fifo counts.
+const COUNTED: u32 = LOCK_MAX as u32;
 
 /// The objects of fifos that a design declares at each end, by stream: those with which it would hang if they had as many as upstream's lowering gives them.
 #[derive(Clone, Default)]
@@ -24,15 +25,14 @@ impl Deep {
         self.0.get(&at).copied().unwrap_or(stream.depth)
     }
 
-    /// Gives a stream more objects, where more pass in a launch.
+    /// Gives a stream an object more, where more pass in a launch and the lock of a fifo counts them.
     pub(super) fn grow(&mut self, at: usize, stream: &Stream) -> bool {
         // Of one object of which one is held, the lowering makes one.
         let lowered = if (stream.depth, stream.held) == (1, 1) { 1 } else { stream.held + 1 };
         let now = self.0.get(&at).copied().unwrap_or(lowered);
-        let more = if now < SINGLY { now + 1 } else { now + now / 2 };
-        let grows = now < stream.most;
+        let grows = now < stream.most.min(COUNTED);
         if grows {
-            self.0.insert(at, more.min(stream.most));
+            self.0.insert(at, now + 1);
         }
         grows
     }

@@ -6,6 +6,7 @@
 use super::{Draft, Lowered, Part, soon};
 use crate::device::Device;
 use crate::run::foresee;
+use std::collections::BTreeSet;
 use wsp_core::words::counted;
 use wsp_diag::Diagnostic;
 
@@ -51,7 +52,8 @@ impl Draft<'_> {
                 trace.tensors[stream.tensor].name
             )
         });
-        let told: Vec<String> = told.collect();
+        // Both ends of a way through the host are fifos of one tensor.
+        let told: Vec<String> = told.collect::<BTreeSet<_>>().into_iter().collect();
         fault
             .note(format!("with room for fewer than {} the design hangs", told.join(" and ")))
             .help(soon(!trace.processes.is_empty()))

@@ -9,7 +9,7 @@ pub(super) type Change = (usize, i64, i64);
 /// Adds to a lock; else the value that it cannot have.
 pub(super) fn release(locks: &mut [i64], (lock, value): (usize, i64)) -> Result<(), Overflow> {
     let sum = locks[lock].saturating_add(value);
-    if sum > LOCK_MAX {
+    if !(0..=LOCK_MAX).contains(&sum) {
         return Err(Overflow { lock, value: sum });
     }
     locks[lock] = sum;

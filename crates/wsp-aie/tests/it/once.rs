@@ -94,6 +94,13 @@ fn a_lock_that_is_released_beyond_63_ends_a_run() {
     };
     assert!(fault.message.contains("releases lock `@free` of tile (1, 2) to 6"), "{}", fault.message);
     assert!(fault.primary.is_some());
+    let below = format!("{of_core}        aie.use_lock(%more, Release, -1)\n");
+    let text = edited(LOCKS, &[(of_core, &below), ("    %dma = aie.mem", more)]);
+    let mut args = [ints(0..256), ints(vec![0; 256])];
+    let Err(Failure::Fault(fault)) = run(&design(&text), Allocation::Lowered, &mut args) else {
+        panic!("it is a fault")
+    };
+    assert!(fault.message.contains("releases lock `@more` of tile (1, 2) to -1"), "{}", fault.message);
 }
 
 #[test]

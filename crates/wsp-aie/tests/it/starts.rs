@@ -38,6 +38,23 @@ fn locks_of_tiles_that_are_not_there_are_no_fault_of_the_lock() {
     assert_eq!(codes(&with("%a = aie.lock(%t, 3)\n%b = aie.lock(%t, 4)\n%c = aie.lock(%t, 3)\n")), [1827]);
 }
 
+/// Locks count the objects of a fifo.
+#[test]
+fn a_fifo_has_at_most_as_many_objects_as_a_lock_counts() {
+    let told = |depth: u32| {
+        let fifo =
+            format!("aie.objectfifo @f(%a, {{%b}}, [{depth}, {depth}]) : !aie.objectfifo<memref<4xi32>>\n");
+        let text = with(&format!("%a = aie.tile(0, 2)\n%b = aie.tile(0, 3)\n{fifo}"));
+        let found = check(&design(&text)).into_iter().filter(|found| found.code.0 == 1827);
+        found.map(|found| found.message).collect::<Vec<_>>()
+    };
+    assert_eq!(told(63), Vec::<String>::new());
+    let of = |tile| {
+        format!("fifo `@f` has 64 objects on tile {tile}, whose lock counts them, and a lock has values from 0 to 63")
+    };
+    assert_eq!(told(64), [of("(0, 2)")]);
+}
+
 /// A fifo is in one link at each end, whichever link has it first.
 #[test]
 fn a_fifo_in_two_links_is_found() {
