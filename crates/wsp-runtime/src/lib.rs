@@ -94,6 +94,7 @@ mod sync;
 mod task;
 mod team;
 mod worker;
+mod yields;
 
 pub mod aicpu;
 pub mod clock;

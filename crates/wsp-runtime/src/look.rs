@@ -1,8 +1,8 @@
 //! Looks for what comes true soon, before a thread sleeps.
 
 use crate::clock;
+use crate::yields::give_way;
 use std::hint;
-use std::thread;
 use std::time::Duration;
 
 /// How long a thread looks for what it waits for before it sleeps: some wake-ups' worth.
@@ -23,6 +23,6 @@ pub fn look_for(span: Duration, is_true: impl Fn() -> bool) -> bool {
         if clock::nanos_since(start) > span.as_nanos() as u64 {
             return false;
         }
-        thread::yield_now();
+        give_way();
     }
 }

@@ -17,6 +17,7 @@ use crate::merge::failure;
 use crate::random;
 use crate::sync::{AtomicU64, Mutex, Ordering};
 use crate::team::Team;
+use crate::yields::give_way;
 use crate::{Failure, StartError, TaskRunner};
 use crossbeam_utils::CachePadded;
 use std::hint::spin_loop;
@@ -211,7 +212,7 @@ impl<G: Generator> Crew<G> {
         self.idle_rounds = self.idle_rounds.saturating_add(1);
         match self.idle_rounds {
             0..SPINS => spin_loop(),
-            SPINS..YIELDS => thread::yield_now(),
+            SPINS..YIELDS => give_way(),
             _ => thread::park_timeout(NAP),
         }
     }

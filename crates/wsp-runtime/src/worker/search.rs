@@ -6,7 +6,8 @@ use crate::gates::{Book, Gates};
 use crate::placement::Route;
 use crate::places::Reach;
 use crate::shared::Store;
-use crate::sync::{spin_loop, thread};
+use crate::sync::spin_loop;
+use crate::yields::give_way;
 use crate::{Ready, TaskRunner, TracePolicy};
 
 /// Rounds of looking before a worker sleeps: some ten microseconds, about what a wake-up costs.
@@ -167,6 +168,6 @@ pub(crate) fn pause(round: u32) {
     if round <= PAUSING_ROUNDS {
         (0..1 << round).for_each(|_| spin_loop());
     } else {
-        thread::yield_now();
+        give_way();
     }
 }
