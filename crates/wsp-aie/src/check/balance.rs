@@ -13,11 +13,11 @@ use wsp_ordered::OrderedMap;
 /// A loop with at least so many rounds is one without an end.
 const FOREVER: i64 = 1 << 31;
 
-/// Objects that a core gives and takes: before its endless loop, and in each of its rounds.
+/// Objects that a core gives and takes, by fifo and whether it produces them: before its endless loop, and in each of its rounds.
 #[derive(Default)]
-struct Rates {
-    once: OrderedMap<(String, bool), u64>,
-    each: OrderedMap<(String, bool), u64>,
+pub(crate) struct Rates {
+    pub(crate) once: OrderedMap<(String, bool), u64>,
+    pub(crate) each: OrderedMap<(String, bool), u64>,
 }
 
 pub(super) fn check(design: &Design, findings: &mut Findings) {
@@ -37,7 +37,8 @@ fn constants(op: &Op, known: &mut OrderedMap<Value, i64>) {
     op.walk(&mut see);
 }
 
-fn rates(core: &Core) -> Option<Rates> {
+/// The objects of a core, where loops and branches around them are fixed.
+pub(crate) fn rates(core: &Core) -> Option<Rates> {
     let mut rates = Rates::default();
     let block = core.body.blocks.first()?;
     let mut known = OrderedMap::new();

@@ -60,6 +60,8 @@ mod waits;
 
 pub(crate) use cores::size;
 
+pub(crate) use balance::rates;
+
 use crate::codes;
 use crate::design::Design;
 use crate::run::foresee;

@@ -2,10 +2,12 @@
 
 use super::net::{CoreEnd, Net, Role, StreamEnd};
 use super::own;
+use crate::check::rates;
 use crate::codes;
 use crate::design::{Design, Sequence};
 use std::collections::BTreeSet;
 use wsp_diag::Diagnostic;
+use wsp_ordered::OrderedMap;
 
 /// A warning for each fifo of the host in which a launch that has come to rest leaves objects: those out of which it takes too few, else those into which it sends too many.
 pub(super) fn left(design: &Design, net: &Net, sequence: &Sequence) -> Vec<Diagnostic> {
@@ -33,7 +35,75 @@ pub(super) fn left(design: &Design, net: &Net, sequence: &Sequence) -> Vec<Diagn
         };
         Some(Diagnostic::warning(codes::BALANCE, message).at(fifo.span, "").help(help).figure("left", *count))
     };
-    left.iter().filter_map(told).collect()
+    left.iter().filter_map(told).chain(torn(design, net, sequence)).collect()
+}
+
+/// A warning for each core that makes unlike objects in a round, of nothing, and out of which a launch takes a part of a round.
+fn torn(design: &Design, net: &Net, sequence: &Sequence) -> Vec<Diagnostic> {
+    let fed = fed(net, &BTreeSet::new());
+    let mut found = Vec::new();
+    for (at, core) in design.cores.iter().enumerate() {
+        let made =
+            || net.ends.iter().filter(move |end| end.core == at && matches!(end.role, Role::Writer(_)));
+        if own::differs(design, at)
+            || !own::differs_within(design, at)
+            || made().any(|end| fed.contains(&end.pool))
+        {
+            continue;
+        }
+        let Some(rates) = rates(core) else { continue };
+        for end in made() {
+            let fifo = &design.fifos[end.fifo];
+            let key = (fifo.name.clone(), true);
+            let of = |rates: &OrderedMap<(String, bool), u64>| rates.get(&key).copied().unwrap_or(0);
+            let (once, each) = (of(&rates.once), of(&rates.each));
+            let Some(taken) = taken(net, end.pool, net.pools.len()) else { continue };
+            if each == 0 || taken <= once || (taken - once).is_multiple_of(each) {
+                continue;
+            }
+            let more = each - (taken - once) % each;
+            let message = format!(
+                "sequence `@{}` takes {} of fifo `@{}`, of which the core on tile {} makes {each} in a round: the next launch begins in the middle of one",
+                sequence.name,
+                wsp_core::words::counted(taken, "object"),
+                fifo.name,
+                core.tile
+            );
+            let help = format!("take {more} more out of it, or {} fewer", each - more);
+            found.push(Diagnostic::warning(codes::BALANCE, message).at(fifo.span, "").help(help));
+        }
+    }
+    found
+}
+
+/// Objects of a pool that streams have handed on to the host, where all that is taken out of it goes there, in equal parts.
+fn taken(net: &Net, pool: usize, left: usize) -> Option<u64> {
+    let left = left.checked_sub(1)?;
+    if net.ends.iter().any(|end| end.pool == pool && matches!(end.role, Role::Reader(_))) {
+        return None;
+    }
+    let mut found = None;
+    for stream in &net.streams {
+        let StreamEnd::Pool { pool: from, role: Role::Reader(reader), len, repeat, .. } = &stream.from else {
+            continue;
+        };
+        for end in stream.to.iter().filter(|_| *from == pool) {
+            let objects = match end {
+                StreamEnd::Host { .. } => net.pools[pool].read[*reader],
+                StreamEnd::Pool { pool: next, len: part, .. } => {
+                    let bytes = taken(net, *next, left)?.checked_mul(*part)?;
+                    let each = len * u64::from(*repeat);
+                    (each > 0 && bytes.is_multiple_of(each)).then(|| bytes / each)?
+                }
+                StreamEnd::Chain(_) => return None,
+            };
+            if found.is_some_and(|found| found != objects) {
+                return None;
+            }
+            found = Some(objects);
+        }
+    }
+    found
 }
 
 /// What the host does at the other end of streams.

@@ -15,6 +15,16 @@ pub(super) fn differs(design: &Design, core: usize) -> bool {
     found || ops(core).filter(|op| op.name == "scf.for" && decides(op)).any(has_state)
 }
 
+/// Whether loops in those that a core repeats tell the rounds apart in which it takes or gives objects.
+pub(super) fn differs_within(design: &Design, core: usize) -> bool {
+    let ops = design.cores[core].body.blocks.iter().flat_map(|block| &block.ops);
+    let within =
+        ops.flat_map(|op| &op.regions).flat_map(|region| &region.blocks).flat_map(|block| &block.ops);
+    let mut found = false;
+    within.for_each(|op| op.walk(&mut |op| found |= op.name == "scf.for" && decides(op) && has_state(op)));
+    found
+}
+
 /// Whether a value is a buffer that another core or a channel uses.
 fn is_shared(design: &Design, core: usize, value: Value) -> bool {
     if design.buffers.iter().all(|buffer| buffer.value != value) {

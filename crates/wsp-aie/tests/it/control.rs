@@ -49,38 +49,49 @@ impl Draw {
         (0..count).map(|_| self.one_of(known)).collect()
     }
 
-    /// A block that yields so many values of those before it and its own.
+    /// A block that yields so many values of those before it and its own. Where it yields one, this is three times in four what the operator or the branch makes that ends it.
     fn block(&mut self, known: &[usize], depth: u64, yields: usize) -> Block {
         let (mut known, mut block) = (known.to_vec(), Block::default());
         for _ in 0..self.numbers.below(4) {
+            let kind = self.numbers.below(if depth == 0 { 2 } else { 5 });
             let count = [1, 1, 2, 3][self.numbers.below(4) as usize];
-            let step = match self.numbers.below(if depth == 0 { 2 } else { 5 }) {
-                0 | 1 => {
-                    let out = self.fresh(1)[0];
-                    known.push(out);
-                    let of = (self.one_of(&known[..known.len() - 1]), self.one_of(&known[..known.len() - 1]));
-                    Step::Binary { op: self.numbers.below(3) as usize, out, of }
-                }
-                2 => {
-                    let (args, outs) = (self.fresh(count), self.fresh(count));
-                    let given = self.several(&known, args.len());
-                    let inner: Vec<usize> = known.iter().chain(&args).copied().collect();
-                    let body = self.block(&inner, depth - 1, outs.len());
-                    known.extend(&outs);
-                    Step::For { rounds: [0, 1, 3][self.numbers.below(3) as usize], args, given, outs, body }
-                }
-                _ => {
-                    let outs = self.fresh(count);
-                    let less = (self.one_of(&known), self.one_of(&known));
-                    let ways = [(); 2].map(|()| self.block(&known, depth - 1, outs.len()));
-                    known.extend(&outs);
-                    Step::If { less, outs, ways }
-                }
-            };
-            block.steps.push(step);
+            block.steps.push(self.step(kind, &mut known, (depth, count)));
         }
-        block.yields = self.several(&known, yields);
+        block.yields = if yields == 1 && self.numbers.below(4) > 0 {
+            let kind = if depth == 0 { 0 } else { [0, 3][self.numbers.below(2) as usize] };
+            block.steps.push(self.step(kind, &mut known, (depth, 1)));
+            vec![known[known.len() - 1]]
+        } else {
+            self.several(&known, yields)
+        };
         block
+    }
+
+    /// An operator (0, 1), a loop (2) or a branch; what it makes is known from then on.
+    fn step(&mut self, kind: u64, known: &mut Vec<usize>, (depth, count): (u64, u64)) -> Step {
+        match kind {
+            0 | 1 => {
+                let of = (self.one_of(known), self.one_of(known));
+                let out = self.fresh(1)[0];
+                known.push(out);
+                Step::Binary { op: self.numbers.below(3) as usize, out, of }
+            }
+            2 => {
+                let (args, outs) = (self.fresh(count), self.fresh(count));
+                let given = self.several(known, args.len());
+                let inner: Vec<usize> = known.iter().chain(&args).copied().collect();
+                let body = self.block(&inner, depth - 1, outs.len());
+                known.extend(&outs);
+                Step::For { rounds: [0, 1, 3][self.numbers.below(3) as usize], args, given, outs, body }
+            }
+            _ => {
+                let outs = self.fresh(count);
+                let less = (self.one_of(known), self.one_of(known));
+                let ways = [(); 2].map(|()| self.block(known, depth - 1, outs.len()));
+                known.extend(&outs);
+                Step::If { less, outs, ways }
+            }
+        }
     }
 }
 

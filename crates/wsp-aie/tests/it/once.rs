@@ -153,6 +153,36 @@ fn what_a_core_makes_of_nothing_is_not_left_to_the_next_launch() {
     let counts =
         edited(&text, &[("arith.muli %three, %three : i32", "arith.index_cast %round : index to i32")]);
     assert_eq!(codes(&counts), [1849]);
+    // Nothing is left of one that counts as many as the host takes; of one that counts in each of its rounds where the host takes whole rounds.
+    let rounds = |count: u32| {
+        format!("      %count = arith.constant {count} : index\n{}", LOOP.replace("%forever", "%count"))
+    };
+    let counted = |count: u32| edited(&counts, &[(LOOP, &rounds(count))]);
+    assert_eq!((codes(&counted(4)), codes(&counted(8))), (vec![], vec![1849]));
+    let again = |count: u32| {
+        let around = LOOP.replace("%round", "%all");
+        edited(
+            &counts,
+            &[
+                (LOOP, &format!("{around}{}", rounds(count))),
+                ("      aie.end\n    } {stack", "      }\n      aie.end\n    } {stack"),
+            ],
+        )
+    };
+    assert_eq!([1, 2, 4].map(|count| codes(&again(count))), [const { Vec::<u16>::new() }; 3]);
+    let [found] = <[_; 1]>::try_from(check(&design(&again(3)))).unwrap();
+    assert_eq!((found.code.0, found.is_error()), (1849, false));
+    assert_eq!(
+        found.message,
+        "sequence `@sequence` takes 4 objects of fifo `@out`, of which the core on tile (0, 2) makes 3 in a round: the next launch begins in the middle of one"
+    );
+    assert_eq!(found.help, ["take 2 more out of it, or 1 fewer"]);
+    // The help is right.
+    for elements in [1536, 768] {
+        let to = [("1024]", format!("{elements}]")), ("<1024x", format!("<{elements}x"))];
+        let to: Vec<(&str, &str)> = to.iter().map(|(from, to)| (*from, to.as_str())).collect();
+        assert_eq!(codes(&edited(&again(3), &to)), const { Vec::<u16>::new() });
+    }
     // A core that is fed leaves what is made of what it was given.
     let fewer = edited(
         SCALE,

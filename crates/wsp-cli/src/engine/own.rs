@@ -91,14 +91,17 @@ pub(super) fn run_of_workload(
     }
 }
 
-/// Counts of a run of a task graph and when its blocks ran; a package is one launch.
-pub(crate) fn run_of_unit(own: Box<dyn Any + Send>, common: &wsp_backend::Stats) -> (Stats, Trace) {
+/// Counts of a run of a task graph, its copies where they are counted, and when its blocks ran; a package is one launch, and counts no copies.
+pub(crate) fn run_of_unit(
+    own: Box<dyn Any + Send>,
+    common: &wsp_backend::Stats,
+) -> (Stats, Option<u64>, Trace) {
     match own.downcast::<Report>() {
-        Ok(report) => (report.stats, report.trace.unwrap_or_default()),
+        Ok(report) => (report.stats, Some(report.stats.items), report.trace.unwrap_or_default()),
         Err(_) => {
             let (kernels, blocks) = (common.tasks, common.kernels.iter().map(|kernel| kernel.tasks).sum());
             let one = Stats { launches: 1, kernels, dispatches: kernels, blocks, ..Stats::default() };
-            (one, Trace::default())
+            (one, None, Trace::default())
         }
     }
 }

@@ -41,11 +41,13 @@ pub struct UnitReport {
 pub struct UnitStats {
     /// Launches, kernels, dispatches and blocks.
     pub counts: Stats,
+    /// Copies and releases; none where a backend does not count them.
+    pub copies: Option<u64>,
     /// From checked instructions to finished graphs, with memory.
     pub prepare: Duration,
     /// From the first statement of the host to the last.
     pub run: Duration,
-    /// What each device held at most.
+    /// What each device held at most; nothing where a backend does not measure it.
     pub peak: Vec<Peak>,
 }
 
@@ -120,11 +122,11 @@ impl Summary for UnitReport {
             "kernels": self.kernels(),
             "dispatches": self.kernels().map(|_| stats.counts.dispatches),
             "blocks": stats.counts.blocks,
-            "copies": stats.counts.items,
+            "copies": stats.copies,
             "checkpoints": stats.counts.checkpoints,
             "checkpoints_kept": self.keeps,
             "time_ms": { "prepare": json::ms(&stats.prepare), "run": json::ms(&stats.run) },
-            "memory": stats.peak.iter().map(peak).collect::<Vec<_>>(),
+            "memory": (!stats.peak.is_empty()).then(|| stats.peak.iter().map(peak).collect::<Vec<_>>()),
             "check": self.check.json(&self.findings),
         });
         let mut all = self.sources.with_json(all);
@@ -171,6 +173,7 @@ mod tests {
             begin: Begin::Start,
             stats: UnitStats {
                 counts: Stats { launches: 10, kernels: 40, dispatches: 31, blocks: 960, ..Stats::default() },
+                copies: Some(3),
                 prepare: Duration::from_micros(120),
                 run: Duration::from_millis(12),
                 peak: vec![Peak { by_location: [4_000_000, 0, 0, 500_000], total: 4_500_000 }],
@@ -201,5 +204,14 @@ mod tests {
         assert_eq!((&json["launches"], &json["check"]["passed"]), (&json!(10), &json!(true)));
         assert_eq!(json["memory"][0]["by_location"]["SHARED"], 500_000);
         assert_eq!(json["time_ms"]["run"], 12.0);
+        assert_eq!(json["copies"], 3);
+        let mut package = report();
+        (package.stats.copies, package.stats.peak) = (None, Vec::new());
+        let json = package.json();
+        assert_eq!(
+            (&json["copies"], &json["memory"]),
+            (&Value::Null, &Value::Null),
+            "a package counts neither"
+        );
     }
 }

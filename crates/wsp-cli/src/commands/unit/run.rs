@@ -68,7 +68,7 @@ pub(in crate::commands) fn run(
     let prepare = Duration::from_nanos(clock::nanos_since(start));
     refuse_warnings(session, args, &*prepared)?;
     let mut ran = ran(session, args, &ready, prepared)?;
-    let (counts, trace) = run_of_unit(std::mem::replace(&mut ran.own, Box::new(())), &ran.stats);
+    let (counts, copies, trace) = run_of_unit(std::mem::replace(&mut ran.own, Box::new(())), &ran.stats);
     let Ready { args: given, options, unit, scalars, .. } = &ready;
     let made: Vec<String> = options
         .unit
@@ -78,7 +78,7 @@ pub(in crate::commands) fn run(
         .map(|(name, _)| name.clone())
         .collect();
     let begin = if ran.unit.resumed.is_some() { Begin::Resume } else { Begin::Start };
-    let is_empty = begin == Begin::Start && counts.blocks == 0 && counts.items == 0;
+    let is_empty = begin == Begin::Start && counts.blocks == 0 && copies == Some(0);
     session.conclude(
         args,
         outputs,
@@ -110,7 +110,7 @@ pub(in crate::commands) fn run(
                 scalars: scalars.clone(),
                 keeps: args.unit.checkpoints.is_some(),
                 begin,
-                stats: UnitStats { counts, prepare, run: ran.stats.run, peak: ran.unit.peak.clone() },
+                stats: UnitStats { counts, copies, prepare, run: ran.stats.run, peak: ran.unit.peak.clone() },
                 check,
                 findings,
             }),
