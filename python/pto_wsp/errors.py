@@ -217,7 +217,8 @@ class TraceError(WspError):
 class KernelError(WspError):
     """The source of a kernel is wrong, or a task of it failed.
 
-    The exception of a Python kernel is its ``__cause__``.
+    The exception of a Python kernel is its ``__cause__``; an error of this package, which says the same, its
+    ``__context__``.
     """
 
 
@@ -383,13 +384,19 @@ def from_diagnostics(records: Iterable[Mapping[str, Any]], cause: BaseException 
 
     Errors without a place, such as those of arguments, get that of the caller's line. The failure of a Python
     kernel gets the line that raised ``cause``, and says what that says where it is an error of this package:
-    its code, its message and its place are those of the cause, its class is that of failed kernels.
+    its code, its message and its place are those of the cause, its class is that of failed kernels. So that
+    it is printed once, with the frames of both, the cause is no more than its context then.
     """
     here = caller_span()
     placed = [_placed(record, here) for record in records]
     first = next((record for record in placed if record["severity"] == "error"), placed[0])
     diagnostics = [Diagnostic.of(_raised(record, cause)) for record in placed]
-    return class_of(first["code"])(diagnostics, together(diagnostics))
+    made = class_of(first["code"])(diagnostics, together(diagnostics))
+    if isinstance(cause, WspError):
+        made.__traceback__, made.__context__, made.__suppress_context__ = cause.__traceback__, cause, True
+    elif cause is not None:
+        made.__cause__ = cause
+    return made
 
 
 _MOST_LINES = 12
