@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import _core
-from .spans import caller_span, is_ours, line_span
+from .spans import caller_span, is_ours, line_span, named_file
 from .texts import shown_text
 
 __all__ = [
@@ -105,7 +105,7 @@ class Diagnostic:
 
 def _label(record: Mapping[str, Any]) -> Label:
     return Label(
-        record["file"],
+        named_file(record["file"]) if record["file"] else None,
         record["line"],
         record["column"],
         record["end_line"],
@@ -448,7 +448,7 @@ def _raised(record: Mapping[str, Any], cause: BaseException | None) -> Mapping[s
     if isinstance(cause, WspError):
         return _said_by(cause, record["notes"])
     traceback = None if cause is None else cause.__traceback__
-    line, file = None, os.path.abspath(record["file"] or "")
+    line, file = None, os.path.abspath(named_file(record["file"] or ""))
     while traceback is not None:
         if os.path.abspath(traceback.tb_frame.f_code.co_filename) == file:
             line = traceback.tb_lineno
@@ -458,11 +458,11 @@ def _raised(record: Mapping[str, Any], cause: BaseException | None) -> Mapping[s
     return _core.render(
         int(record["code"].removeprefix("WSP")),
         record["message"],
-        span=line_span(record["file"], line),
+        span=(record["file"], *line_span(file, line)[1:]),
         label="raised here",
         notes=record["notes"],
         help=record["help"] or ["the exception of the kernel is the `__cause__` of this one"],
-        sources={record["file"]: _text(record["file"])},
+        sources={record["file"]: _text(file)},
     )
 
 

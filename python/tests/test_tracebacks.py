@@ -267,7 +267,7 @@ def test_an_error_of_the_package_in_a_python_kernel_is_printed_once(how: str):
     assert isinstance(error.__context__, errors.ArgumentError) and error.__cause__ is None
 
 
-def test_a_failed_run_has_the_frames_of_its_last_wait_alone():
+def failing_program() -> pto_wsp.Program:
     @python_kernel
     def boom(y: InOut):
         raise ValueError("boom")
@@ -276,7 +276,21 @@ def test_a_failed_run_has_the_frames_of_its_last_wait_alone():
     def fails(n):
         boom(Y[0:16])
 
-    run = fails.compile(num_threads=2).execute_async(Y=rows(16))
+    return fails.compile(num_threads=2)
+
+
+def test_the_file_of_an_error_is_found_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(Path(__file__).parent)
+    program = failing_program()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(errors.KernelError) as caught:
+        program.execute(Y=rows(16))
+    assert caught.value.file == __file__ and "raised here" in str(caught.value)
+    assert 'raise ValueError("boom")' in str(caught.value)
+
+
+def test_a_failed_run_has_the_frames_of_its_last_wait_alone():
+    run = failing_program().execute_async(Y=rows(16))
 
     async def awaited() -> None:
         await run
