@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Mapping, Sequence
 from inspect import Parameter
 from typing import Any
 
 from ._raise import argument_error
 from .errors import WspError
+from .expr import describe
 from .hints import did_you_mean
 
 _BY_POSITION = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
@@ -33,6 +35,16 @@ def misfit(function: Any, args: Sequence[Any], named: Mapping[str, Any]) -> WspE
         return None
     message, help = wrong
     return argument_error(1273, f"`{name}` {message}", help or _how(name, owner, parameters))
+
+
+def of_another(function: Any, args: Sequence[Any]) -> WspError | None:
+    """The error of a method that is called with an object of another class; None of other calls."""
+    name, _, method = function.__qualname__.rpartition(".")
+    owner = getattr(sys.modules.get(function.__module__), name, None)
+    if not isinstance(owner, type) or not args or isinstance(args[0], (owner, type)):
+        return None
+    message = f"`{function.__qualname__}` is called on {describe(args[0])}, no `{name}`"
+    return argument_error(1273, message, f"call it on one: `{name.lower()}.{method}(…)`")
 
 
 _MADE_BY = {

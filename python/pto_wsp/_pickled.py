@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from ._raise import compile_error
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from .errors import WspError
     from .workload import Workload
 
@@ -39,10 +41,19 @@ def name_of(made: Any, what: str) -> tuple[str, str]:
     return module, qualname
 
 
+class OfThisProcess:
+    """What has memory or threads of this process: there cannot be two of it, so that its copy is itself."""
+
+    __slots__ = ()
+
+    def __copy__(self) -> Self:
+        return self
+
+
 def not_pickled(what: str, help: str) -> WspError:
     """The error of something that is of its process."""
-    notes = "it has memory or threads of this process"
-    return compile_error(1223, f"{what} cannot be pickled", notes=notes, help=help)
+    message = f"{what} can be neither pickled nor copied by `copy.deepcopy`"
+    return compile_error(1223, message, notes="it has memory or threads of this process", help=help)
 
 
 def workload_of(module: str, qualname: str, kept: dict[str, Any]) -> Workload:

@@ -9,7 +9,7 @@ from itertools import zip_longest
 from types import FunctionType, TracebackType
 from typing import Any
 
-from ._calls import misfit
+from ._calls import misfit, of_another
 from ._core import Public
 from ._raise import placed_at_caller
 from .errors import WspError
@@ -25,6 +25,8 @@ def told(error: BaseException, function: Any, args: Any, named: Any) -> BaseExce
     """
     if type(error) is TypeError and error.__traceback__ is None:
         return misfit(function, args, named or {}) or error
+    if type(error) is AttributeError and _raised_here(error):
+        return of_another(function, args) or error
     trim(error)
     return error
 
@@ -55,26 +57,7 @@ def trim(error: BaseException) -> None:
         if cause is None and isinstance(following, WspError) and context is not None:
             following.__suppress_context__ |= _raised_here(context)
         following.__traceback__ = _of_users(following.__traceback__)
-        if isinstance(following, WspError) and isinstance(cause, WspError):
-            _say_once(following, cause)
         following = cause if cause is not None else None if following.__suppress_context__ else context
-
-
-def _say_once(error: WspError, cause: WspError) -> None:
-    """Takes an error of the package that a task's function raised out of what is printed with that of the
-    task, which says the same: in its traceback stand the frames of both.
-    """
-    if (error.code, error.message) != (cause.code, cause.message):
-        return
-    innermost = error.__traceback__
-    while innermost is not None and innermost.tb_next is not None:
-        innermost = innermost.tb_next
-    inner = _of_users(cause.__traceback__)
-    if innermost is None:
-        error.__traceback__ = inner
-    else:
-        innermost.tb_next = inner
-    error.__cause__, error.__context__ = None, cause
 
 
 def _raised_here(error: BaseException) -> bool:

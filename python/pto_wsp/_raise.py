@@ -105,7 +105,7 @@ def placed_at_caller(error: BaseException | None) -> BaseException | None:
     span = caller_span()
     found = [_placed(each, type(error), span) for each in error.diagnostics]
     placed = type(error)(found, errors.together(found))
-    placed.__cause__ = error.__cause__
+    placed.__cause__, placed.__context__ = error.__cause__, error.__context__
     return placed
 
 

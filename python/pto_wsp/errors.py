@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import _core
-from .spans import caller_span, is_ours, line_span
+from .spans import caller_span, is_ours, line_span, named_file
 from .texts import shown_text
 
 __all__ = [
@@ -105,7 +105,7 @@ class Diagnostic:
 
 def _label(record: Mapping[str, Any]) -> Label:
     return Label(
-        record["file"],
+        named_file(record["file"]) if record["file"] else None,
         record["line"],
         record["column"],
         record["end_line"],
@@ -217,7 +217,8 @@ class TraceError(WspError):
 class KernelError(WspError):
     """The source of a kernel is wrong, or a task of it failed.
 
-    The exception of a Python kernel is its ``__cause__``.
+    The exception of a Python kernel is its ``__cause__``; an error of this package, which says the same, its
+    ``__context__``.
     """
 
 
@@ -383,13 +384,19 @@ def from_diagnostics(records: Iterable[Mapping[str, Any]], cause: BaseException 
 
     Errors without a place, such as those of arguments, get that of the caller's line. The failure of a Python
     kernel gets the line that raised ``cause``, and says what that says where it is an error of this package:
-    its code, its message and its place are those of the cause, its class is that of failed kernels.
+    its code, its message and its place are those of the cause, its class is that of failed kernels. So that
+    it is printed once, with the frames of both, the cause is no more than its context then.
     """
     here = caller_span()
     placed = [_placed(record, here) for record in records]
     first = next((record for record in placed if record["severity"] == "error"), placed[0])
     diagnostics = [Diagnostic.of(_raised(record, cause)) for record in placed]
-    return class_of(first["code"])(diagnostics, together(diagnostics))
+    made = class_of(first["code"])(diagnostics, together(diagnostics))
+    if isinstance(cause, WspError):
+        made.__traceback__, made.__context__, made.__suppress_context__ = cause.__traceback__, cause, True
+    elif cause is not None:
+        made.__cause__ = cause
+    return made
 
 
 _MOST_LINES = 12
@@ -441,7 +448,7 @@ def _raised(record: Mapping[str, Any], cause: BaseException | None) -> Mapping[s
     if isinstance(cause, WspError):
         return _said_by(cause, record["notes"])
     traceback = None if cause is None else cause.__traceback__
-    line, file = None, os.path.abspath(record["file"] or "")
+    line, file = None, os.path.abspath(named_file(record["file"] or ""))
     while traceback is not None:
         if os.path.abspath(traceback.tb_frame.f_code.co_filename) == file:
             line = traceback.tb_lineno
@@ -451,11 +458,11 @@ def _raised(record: Mapping[str, Any], cause: BaseException | None) -> Mapping[s
     return _core.render(
         int(record["code"].removeprefix("WSP")),
         record["message"],
-        span=line_span(record["file"], line),
+        span=(record["file"], *line_span(file, line)[1:]),
         label="raised here",
         notes=record["notes"],
         help=record["help"] or ["the exception of the kernel is the `__cause__` of this one"],
-        sources={record["file"]: _text(record["file"])},
+        sources={record["file"]: _text(file)},
     )
 
 

@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 
 from . import _core
 from ._arrays import view
-from ._pickled import not_pickled
+from ._pickled import OfThisProcess, not_pickled
 from ._raise import PlacedAtCaller, argument_error
 from ._seam import Span
 from .errors import Diagnostic, KernelError
@@ -87,7 +87,7 @@ class GraphRun:
         return self.outputs[name]
 
 
-class TaskGraph:
+class TaskGraph(OfThisProcess):
     """A unit of task graphs with its kernels. Made by `from_text`, `from_file` or `from_bytes`."""
 
     __slots__ = ("_core", "_files", "_functions", "_params")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import errors
 from ._arrays import view
-from ._pickled import not_pickled
+from ._pickled import OfThisProcess, not_pickled
 from ._raise import PlacedAtCaller
 from .expr import describe
 from .htmltables import fields
@@ -87,7 +87,7 @@ class Advance:
         return self.words is None
 
 
-class Plan:
+class Plan(OfThisProcess):
     """Descriptors of a launch, ready to run: made by `program.plan(arrays)`, run by `program.execute_plan`.
 
     Several threads may run it at once; what changes it needs it alone and is a `RuntimeError` else.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import graphviews
-from ._pickled import not_pickled
+from ._pickled import OfThisProcess, not_pickled
 from ._raise import argument_error
 from .htmltables import fields, table
 
@@ -222,7 +222,7 @@ class Graph:
 
 
 @dataclass(frozen=True, slots=True)
-class Simulation:
+class Simulation(OfThisProcess):
     """A run in virtual time: a task takes the cycles that its kernel costs. Only kernels of task graphs run.
 
     `start`, `end` and `worker` have an entry per task, `makespan` is the cycle at which the last one ends.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakSet
 
 from . import _core
-from ._pickled import not_pickled
+from ._pickled import OfThisProcess, not_pickled
 from ._raise import PlacedAtCaller, argument_error, only_by_name
 from .errors import WspError
 from .expr import describe
@@ -114,7 +114,7 @@ def seconds_of(value: Any, example: str) -> float:
     return seconds
 
 
-class Run:
+class Run(OfThisProcess):
     """A run that goes on while Python does other things."""
 
     __slots__ = ("__weakref__", "_core", "_program", "_raised", "_seen", "_span", "_started", "_stats")
@@ -210,6 +210,9 @@ class Run:
     async def _awaited(self) -> Stats:
         import asyncio
 
+        stats = self.wait(0.0)
+        if stats is not None:
+            return stats
         ended = asyncio.get_running_loop().run_in_executor(None, self._core.ends)
         try:
             await asyncio.shield(ended)
@@ -300,7 +303,7 @@ class _Awaited:
         self._steps.close()
 
 
-class BoundProgram:
+class BoundProgram(OfThisProcess):
     """A program with its arrays, checked once: calling it runs it."""
 
     __slots__ = ("__call__", "_core", "_program", "_told")

@@ -222,15 +222,28 @@ class SpanTable:
         return files, [list(span) for span in self._spans]
 
 
+_NAMED: dict[str, str] = {}
+"""Files by the name for people that they have in programs."""
+
+
+def named_file(shown: str) -> str:
+    """The file of a name for people, whatever the current directory is by now."""
+    return _NAMED.get(shown, shown)
+
+
 def _shown(filename: str) -> str:
-    """A file's name for people: relative to the current directory where it lies below it."""
+    """A file's name for people: relative to the current directory where it lies below it, unless another file
+    has that name.
+    """
     if not os.path.isabs(filename):
         return filename
     try:
         relative = os.path.relpath(filename)
     except ValueError:
         return filename
-    return filename if relative.startswith("..") else relative
+    if relative.startswith("..") or _NAMED.setdefault(relative, filename) != filename:
+        return filename
+    return relative
 
 
 def _text(filename: str, wanted: set[int]) -> str:

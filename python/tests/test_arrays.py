@@ -298,6 +298,21 @@ def test_an_array_with_a_mask_and_no_masked_element_is_used_where_it_lies() -> N
         assert np.array_equal(masked.data, x) and not np.ma.is_masked(masked)
 
 
+def test_masked_elements_are_counted_for_an_error_alone() -> None:
+    class Mask:
+        def any(self) -> bool:
+            return False
+
+    class Masked(np.ndarray[Any, Any]):
+        mask = Mask()
+
+        def filled(self) -> None: ...
+
+    x, y = pair()
+    program(copy).execute({"x": x.view(Masked), "y": y})
+    assert np.array_equal(x, y)
+
+
 def test_how_many_elements_are_masked_is_said() -> None:
     x, y = pair()
     with pytest.raises(errors.ArgumentError) as refused:

@@ -126,8 +126,11 @@ def test_what_a_run_beside_its_caller_still_needs_is_not_freed() -> None:
         return weakref.ref(thing), x
 
     seen, x = begin()
-    while len(ran) < 20:
+    run = seen().run
+    while not run.is_complete():
         gc.collect()
+    del run
+    assert len(ran) == 20
     for _ in range(5000):
         if seen() is None:
             break

@@ -302,6 +302,19 @@ def test_figures_are_read_only_and_are_copied_and_pickled():
         pto_wsp.Stats()
 
 
+def test_what_has_memory_or_threads_is_its_own_copy_and_is_neither_pickled_nor_deeply_copied():
+    program, given = copies.compile(), {"X": rows(40), "Y": rows(40)}
+    run = program.execute_async(**given)
+    run.synchronize()
+    graph = pto_wsp.TaskGraph.from_text("extern Z: f32[4]\n")
+    for made in (run, program.bind(**given), program.simulate(X=rows(40), Y=rows(40)), graph):
+        assert copies_of.copy(made) is made
+        for refused in (copies_of.deepcopy, pickle.dumps):
+            with pytest.raises(errors.CompileError, match="neither pickled nor copied") as caught:
+                refused(made)
+            assert caught.value.code == "WSP1223" and caught.value.help
+
+
 def test_python_kernels_that_run_programs_themselves_go_the_same_way():
     inner = copies.compile()
     Z = tensor(("m", 64), name="Z")

@@ -194,6 +194,12 @@ def wrong_cost():
     def k(x: In): ...
 
 
+@mistake(codes.BAD_OPTION, "def k", "2**63 - 1")
+def cost_beyond_64_bits():
+    @python_kernel(cost=2**63)
+    def k(x: In): ...
+
+
 # ---- Statements and expressions.
 
 

@@ -454,6 +454,43 @@ def test_the_child_of_a_fork_has_none_of_the_runs(held):
 # Runs inside of tasks.
 
 
+@pytest.mark.parametrize("wait", [lambda run: run.wait(0.01), lambda run: next(iter(run.__await__()))])
+def test_a_kernel_does_not_wait_for_its_own_run(wait):
+    begun, made = threading.Event(), []
+
+    @python_kernel
+    def waits(a: InOut):
+        begun.wait(60)
+        wait(*made)
+
+    @workload
+    def w(a: Tensor[f32, 4]):
+        waits(a)
+
+    made.append(w.compile(num_threads=2).execute_async(a=np.zeros(4, np.float32)))
+    begun.set()
+    with pytest.raises(errors.KernelError) as failed:
+        made[0].synchronize()
+    assert failed.value.code == "WSP1270" and "`run.is_complete()`" in str(failed.value)
+
+
+def test_a_kernel_asks_a_run_that_has_ended():
+    ended = checking.compile(num_threads=1).execute_async(x=ones(4))
+    ended.synchronize()
+
+    @python_kernel
+    def asks(a: InOut):
+        a += ended.synchronize().num_tasks
+
+    @workload
+    def w(a: Tensor[f32, 4]):
+        asks(a)
+
+    a = np.zeros(4, np.float32)
+    w.compile(num_threads=2).execute(a=a)
+    assert (a == 1).all()
+
+
 def test_a_run_that_may_outlive_its_task_is_refused():
     x, y, inner, runs = rows(4), np.zeros((4, 4), np.float32), gathered.compile(), []
     given = {"ids": [3, 2, 1, 0], "x": x, "y": y}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import math
 import pickle
@@ -212,6 +213,7 @@ MISTAKES: dict[str, Any] = {
     "lambda": lambda: kernel(unit="cube")(lambda x: x),
     "file of Python": lambda: load(__file__),
     "size beside arrays": lambda: copies.compile().execute(X=rows(4), Y=rows(4), n=9),
+    "method of another object": lambda: pto_wsp.Program.execute(3, X=rows(4)),  # type: ignore[arg-type]
     "attribute of a run": lambda: copies.compile().execute_async(X=rows(4), Y=rows(4)).wiat(),  # type: ignore[attr-defined]
 }
 
@@ -228,7 +230,17 @@ def test_no_frame_of_the_package_is_in_a_traceback(name: str):
     assert "During handling" not in "".join(traceback.format_exception(caught.value))
 
 
-def test_an_error_of_the_package_that_a_python_kernel_raises_is_printed_once():
+HOW = {
+    "execute": lambda w: w.compile(num_threads=2).execute(Y=rows(16)),
+    "on the caller's thread": lambda w: w.compile(num_threads=1).execute(Y=rows(16)),
+    "bound": lambda w: w.compile(num_threads=2).bind(Y=rows(16))(),
+    "run": lambda w: w.compile(num_threads=1).bind(Y=rows(16)).run(),
+    "beside": lambda w: w.compile().execute_async(Y=rows(16)).synchronize(),
+}
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_an_error_of_the_package_in_a_python_kernel_is_printed_once(how: str):
     program = copies.compile()
 
     @python_kernel
@@ -240,13 +252,56 @@ def test_an_error_of_the_package_that_a_python_kernel_raises_is_printed_once():
         nested(Y[0:16])
 
     with pytest.raises(errors.KernelError) as caught:
-        w.compile(num_threads=2).execute(Y=rows(16))
+        HOW[how](w)
     error = caught.value
+    try:
+        raise error
+    except errors.KernelError:
+        # A call of the package while it is handled.
+        repr(w)
     printed = "".join(traceback.format_exception(error))
     assert printed.count("the program takes no argument `Q`") == 1 and "indices" in printed
     names = [frame.name for frame in traceback.extract_tb(error.__traceback__)]
-    assert names[-1] == "nested" and len(names) == 2
-    assert isinstance(error.__context__, errors.ArgumentError)
+    assert names[-1] == "nested"
+    assert names[0] == test_an_error_of_the_package_in_a_python_kernel_is_printed_once.__name__
+    assert isinstance(error.__context__, errors.ArgumentError) and error.__cause__ is None
+
+
+def failing_program() -> pto_wsp.Program:
+    @python_kernel
+    def boom(y: InOut):
+        raise ValueError("boom")
+
+    @workload
+    def fails(n):
+        boom(Y[0:16])
+
+    return fails.compile(num_threads=2)
+
+
+def test_the_file_of_an_error_is_found_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(Path(__file__).parent)
+    program = failing_program()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(errors.KernelError) as caught:
+        program.execute(Y=rows(16))
+    assert caught.value.file == __file__ and "raised here" in str(caught.value)
+    assert 'raise ValueError("boom")' in str(caught.value)
+
+
+def test_a_failed_run_has_the_frames_of_its_last_wait_alone():
+    run = failing_program().execute_async(Y=rows(16))
+
+    async def awaited() -> None:
+        await run
+
+    for look in (run.synchronize, run.wait, lambda: asyncio.run(awaited()), run.synchronize):
+        with pytest.raises(errors.KernelError) as caught:
+            look()
+    error = caught.value
+    names = [frame.name for frame in traceback.extract_tb(error.__traceback__)]
+    assert names == [test_a_failed_run_has_the_frames_of_its_last_wait_alone.__name__]
+    assert "ValueError: boom" in "".join(traceback.format_exception(error))
 
 
 @pytest.mark.parametrize("name", [name for name in MISTAKES if name != "task that fails"])

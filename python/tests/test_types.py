@@ -53,10 +53,12 @@ def mypy(files: list[Path], folder: Path) -> Found:
 
 def pyright(files: list[Path], folder: Path) -> Found:
     """What pyright finds in files."""
+    # Of an installed package only names count that it exports; of a folder of sources others do, too.
+    paths = [EXAMPLES] if PACKAGE.name == "site-packages" else [EXAMPLES, PACKAGE]
     settings = {
         "typeCheckingMode": "strict",
         "include": [str(file) for file in files],
-        "extraPaths": [str(EXAMPLES), str(PACKAGE)],
+        "extraPaths": [str(path) for path in paths],
     }
     project = folder / "pyrightconfig.json"
     project.write_text(json.dumps(settings))

@@ -53,6 +53,9 @@ macro_rules! limits {
 limits! {
     /// Most tasks in flight between generation and completion.
     TASK_WINDOW: u32 = 8192, By("`task_window(n)` of a schedule, `RunOptions::window`");
+    /// Most tasks in flight of a workload all of whose kernels are functions of Python: each takes microseconds, so that generation fills any window.
+    /// So many are enough for all threads, and what is kept of them stays in the caches of a processor.
+    TASK_WINDOW_OF_FUNCTIONS: u32 = 1024, By("`.task_graph(window=…)` of a schedule");
     /// Cores a 910B offers: 24 cube and 48 vector; the default for `max_blocks`.
     DEFAULT_MAX_BLOCKS: u32 = 72, By("`--set max_blocks=n`, `max_blocks=n` in Python, `CompileOptions::max_blocks`");
     /// Smallest chunk that automatic tiling chooses, in elements of the tiled axis.

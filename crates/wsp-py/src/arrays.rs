@@ -298,7 +298,14 @@ fn masked_elements(object: &Bound<'_, PyAny>) -> PyResult<Option<Option<u64>>> {
     if !has("mask")? || !has("filled")? {
         return Ok(None);
     }
-    let counted = || object.getattr("mask")?.call_method0("sum")?.extract::<u64>();
+    // Whether there is one is known in a hundredth of the time that counting takes.
+    let counted = || -> PyResult<u64> {
+        let mask = object.getattr("mask")?;
+        if !mask.call_method0("any")?.is_truthy()? {
+            return Ok(0);
+        }
+        mask.call_method0("sum")?.extract()
+    };
     let count = attempted(py, counted())?;
     Ok((count != Some(0)).then_some(count))
 }

@@ -35,15 +35,8 @@ pub(crate) fn caused(
         sorted.sort_by_key(|d| (d.primary.is_none(), d.primary.as_ref().map(|l| l.span), d.severity, d.code));
         let records: Vec<_> = sorted.iter().map(|d| record(py, d, sources)).collect::<PyResult<_>>()?;
         let records = PyList::new(py, records)?;
-        let error = py
-            .import(ERRORS)?
-            .getattr("from_diagnostics")?
-            .call1((records, cause.map(|cause| cause.clone_ref(py).into_value(py))))?;
-        let error = PyErr::from_value(error);
-        if let Some(cause) = cause {
-            error.set_cause(py, Some(cause.clone_ref(py)));
-        }
-        Ok(error)
+        let cause = cause.map(|cause| cause.clone_ref(py).into_value(py));
+        Ok(PyErr::from_value(py.import(ERRORS)?.getattr("from_diagnostics")?.call1((records, cause))?))
     };
     build().unwrap_or_else(|failure| failure)
 }

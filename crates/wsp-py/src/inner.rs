@@ -17,6 +17,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use wsp_backend::{Absent, Args, Expand, KvLayout, Outcome, Program, RunOptions, StartOrder};
+use wsp_core::limits::TASK_WINDOW_OF_FUNCTIONS;
 use wsp_diag::Diagnostic;
 use wsp_ir::workload::{PoolSizes, Trace, WorkloadModule};
 use wsp_kernel::{CodeCache, Mode};
@@ -25,10 +26,6 @@ use wsp_ordered::OrderedMap;
 use wsp_plan::workload::{WorkloadPlan, bind, count};
 use wsp_plan::{LoweredPlan, ParamValue, ProgramKind};
 use wsp_runtime::timeline::Timeline;
-
-/// Tasks in flight, of a program all of whose kernels are functions of Python. One of them takes microseconds, so that generation runs ahead as far as it may:
-/// so many are enough for all threads, and what is kept of them stays in the caches.
-const WINDOW_OF_FUNCTIONS: u32 = 1024;
 
 /// What was compiled.
 pub(crate) enum Body {
@@ -114,7 +111,7 @@ impl Inner {
         let all = self.calls_functions() && self.functions.len() == self.bodies.len();
         let open = plan.schedule.policy.window.is_none() && options.window.is_none();
         if all && open && options.workload.aicpus == 0 && options.replay.is_none() {
-            options.window = Some(WINDOW_OF_FUNCTIONS);
+            options.window = Some(TASK_WINDOW_OF_FUNCTIONS);
         }
     }
 

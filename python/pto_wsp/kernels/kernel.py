@@ -347,6 +347,10 @@ def _check_unit(source: Source, unit: Any) -> None:
         )
 
 
+_MOST_CYCLES = 2**63 - 1
+"""What an integer of an expression holds."""
+
+
 def _cost_of(source: Source, cost: Any) -> int | Callable[..., Any] | None:
     """What a kernel costs; any whole number is an int."""
     if cost is None or callable(cost):
@@ -355,12 +359,15 @@ def _cost_of(source: Source, cost: Any) -> int | Callable[..., Any] | None:
         cycles = -1 if isinstance(cost, bool) else operator.index(cost)
     except TypeError:
         cycles = -1
-    if cycles < 0:
+    if not 0 <= cycles <= _MOST_CYCLES:
         raise codes.kernel_error(
             codes.BAD_OPTION,
             f"`cost={cost!r}` of kernel `{source.name}`",
             source.span,
-            help="give cycles, a whole number from 0 on, or a function of the scalars: `lambda n: 10 * n`",
+            help=[
+                "give cycles, a whole number from 0 to 2**63 - 1, or a function of the scalars: "
+                "`lambda n: 10 * n`"
+            ],
         )
     return cycles
 

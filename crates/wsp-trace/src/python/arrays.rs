@@ -89,7 +89,9 @@ it; the child has the memory as it was then. Wait for runs before a fork, or sta
     pub OUTLIVES = 1270, "run that may outlive its task",
         "\
 A `@python_kernel` or a function of a task graph calls `execute_async`. What a task runs has the arrays of that task and makes no claims on
-them, so it has to end before the task does. Call `execute`, or start the run outside of the kernel.";
+them, so it has to end before the task does. Call `execute`, or start the run outside of the kernel.
+
+Or it waits for a run that goes on, `run.synchronize()`, which may be the one that waits for this task. Wait outside of the kernel.";
     pub NO_ATTRIBUTE = 1271, "attribute that an object does not have",
         "\
 An object of the package has no attribute or method of this name. The message says which object has it, or which name is near. The error is
