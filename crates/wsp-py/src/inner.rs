@@ -26,7 +26,7 @@ use wsp_plan::workload::{WorkloadPlan, bind, count};
 use wsp_plan::{LoweredPlan, ParamValue, ProgramKind};
 use wsp_runtime::timeline::Timeline;
 
-/// Tasks in flight, of a program all of whose kernels are functions of Python. One of them takes microseconds, so that generation runs ahead as far as it may:
+/// Tasks in flight, of a program all of whose kernels are functions of Python. One of them takes microseconds, so that generation runs ahead until the window is full:
 /// so many are enough for all threads, and what is kept of them stays in the caches.
 const WINDOW_OF_FUNCTIONS: u32 = 1024;
 

@@ -2,7 +2,7 @@
 //! its place whole.
 
 use crate::codes::NOT_BUILT;
-use crate::shared::leftover::{WorkFolder, discard};
+use crate::shared::work_folder::{WorkFolder, discard};
 use std::fs::{self, File};
 use std::io::{Error, Read as _, Write as _};
 use std::path::Path;

@@ -437,8 +437,13 @@ pub(crate) fn constant(value: Const, ty: ScalarTy) -> String {
 fn apart(mut names: Vec<String>) -> Vec<String> {
     for at in 1..names.len() {
         if names[..at].contains(&names[at]) {
-            let free = (2..).map(|n| format!("{}_n{n}", names[at])).find(|name| !names.contains(name));
-            names[at] = free.unwrap_or_default();
+            let mut number = 2;
+            let mut other = format!("{}_n{number}", names[at]);
+            while names.contains(&other) {
+                number += 1;
+                other = format!("{}_n{number}", names[at]);
+            }
+            names[at] = other;
         }
     }
     names
