@@ -84,9 +84,12 @@ fn a_program_of_a_package_ends_with_its_run() {
         assert_eq!(rest, "ended\n", "{signal}: the program goes on");
     }
     // What is left of one that was killed goes with the next run, whatever becomes of that.
+    let objects = folder.path("pto-wsp/packages/objects/partial-999999-0");
+    std::fs::create_dir(&objects).unwrap();
     let mut words = words();
     let Waiting { ended, said: _said, .. } = start(&folder);
     words.write_all(b"end\n").unwrap();
     ended.join().unwrap();
     assert_eq!(partial(&folder), 0);
+    assert!(!objects.exists());
 }

@@ -373,6 +373,24 @@ fn fields_whose_names_are_one_in_cpp_get_two() {
     super::beside::compile(&folder.path("p"), &options);
 }
 
+/// So do arrays; and a variable of a kernel does not get the name of a macro, as `M_PI_2` is one.
+#[test]
+fn arrays_and_variables_have_names_of_their_own_in_cpp() {
+    let kernel = "PTO_SHAPE(x, 8, 8)\nPTO_SHAPE(x_, 8, 8)\nPTO_SHAPE(y, 8, 8)\nstruct D { uint32_t r; };\n\
+        PTO_KERNEL_IMPL(k) { auto d = PTO_GET_DESCRIPTOR<D>(); VecTile<float, 4, 8> t, u; TLOAD(t, x, {d.r, 0}); \
+        TLOAD(u, x_, {d.r, 0}); uint32_t M_PI = d.r + 1; TADD(t, t, u); TADDS(t, t, float(M_PI)); TSTORE(y, t, {d.r, 0}); }\n\
+        PTO_SPACE(S) { PTO_AXIS(i, 0, 2) }\n\
+        PTO_DESCRIPTOR_GEN(S) { PTO_SCHEDULED_FOR(i) { PTO_EMIT_DESCRIPTOR(D{ .r = i * 4 }); } }\n\
+        void go(Tensor<float> x, Tensor<float> x_, Tensor<float> y) { PTO_LAUNCH(S, { .x = x, .x_ = x_, .y = y }); }\n";
+    let folder = Folder::with(&[("k.pto", kernel)]);
+    let (code, _, err) = run(&["emit", &folder.at("k.pto"), "--target", "a2", "-o", &folder.at("p")]);
+    assert_eq!(code, 0, "{err}");
+    let text = folder.read("p/kernels/k.cpp");
+    assert!(["x_gm", "x_n2_gm", "M_PI_n"].iter().all(|name| text.contains(name)), "{text}");
+    let options = ["-fsyntax-only", "-DPTO_PLATFORM=a2", "-DWSP_ONE_FILE", "-I.", "-Iinclude", "-Ihost"];
+    super::beside::compile(&folder.path("p"), &[&options[..], &["aicore_dispatch.cpp"]].concat());
+}
+
 /// The list of tasks is a macro whose parameter would stand for a kernel of its name.
 #[test]
 fn a_kernel_may_have_the_name_of_the_parameter_of_a_list() {
