@@ -1,13 +1,13 @@
 //! The folder that a problem is handed to the peers in.
 
 use pto_wsp::npy::no_array;
+use pto_wsp::shared::work_folder::WorkFolder;
 use serde_json::json;
-use std::os::unix::fs::DirBuilderExt as _;
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use wsp_backend::KvLayout;
 use wsp_cli::files::{write_array, write_bytes};
-use wsp_cli::interrupt::Leftover;
 use wsp_core::DType;
 use wsp_diag::Diagnostic;
 use wsp_plan::{Array, ArrayError};
@@ -36,12 +36,10 @@ pub(crate) struct Problem<'a> {
     pub(crate) expected: &'a [f64],
 }
 
-/// A folder for files that nobody needs afterwards; it goes when this is dropped.
+/// A folder for files that are not needed afterwards; it goes when this is dropped, or a signal ends the program.
 #[derive(Debug)]
 pub(crate) struct Workspace {
-    folder: PathBuf,
-    /// A signal that ends us takes it away.
-    _leftover: Leftover,
+    folder: WorkFolder,
 }
 
 /// Workspaces that this process made.
@@ -54,19 +52,21 @@ impl Workspace {
     /// It cannot be made.
     pub(crate) fn new() -> Result<Workspace, String> {
         // Relaxed: the counter only makes names differ.
-        let number = MADE.fetch_add(1, Ordering::Relaxed);
-        let folder = std::env::temp_dir().join(format!("wsp-bench-{}-{number}", std::process::id()));
-        let leftover = Leftover::folder(folder.clone());
-        std::fs::DirBuilder::new()
-            .mode(0o700)
-            .create(&folder)
-            .map_err(|fault| format!("`{}` cannot be made: {fault}", folder.display()))?;
-        Ok(Workspace { folder, _leftover: leftover })
+        let number = || MADE.fetch_add(1, Ordering::Relaxed);
+        let within = std::env::temp_dir();
+        let made =
+            WorkFolder::new(&mut || within.join(format!("wsp-bench-{}-{}", std::process::id(), number())));
+        let closed = made.and_then(|folder| {
+            std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o700)).map(|()| folder)
+        });
+        let folder =
+            closed.map_err(|fault| format!("a folder in `{}` cannot be made: {fault}", within.display()))?;
+        Ok(Workspace { folder })
     }
 
     /// Where it is.
     pub(crate) fn path(&self) -> &Path {
-        &self.folder
+        self.folder.path()
     }
 
     /// Writes a problem: an array per file, and the sizes.
@@ -87,7 +87,7 @@ impl Workspace {
             ("expected", &expected),
         ];
         for (name, array) in arrays {
-            write_array(&self.folder.join(format!("{name}.npy")), array)?;
+            write_array(&self.path().join(format!("{name}.npy")), array)?;
         }
         let sizes = json!({
             "dtype": problem.q.dtype().name(),
@@ -95,14 +95,7 @@ impl Workspace {
             "kv_heads": problem.kv_heads,
             "scale": problem.scale,
         });
-        write_bytes(&self.folder.join("problem.json"), format!("{sizes:#}\n").as_bytes())
-    }
-}
-
-impl Drop for Workspace {
-    fn drop(&mut self) {
-        // What is left lies among the temporary files, where the system clears up.
-        let _ = std::fs::remove_dir_all(&self.folder);
+        write_bytes(&self.path().join("problem.json"), format!("{sizes:#}\n").as_bytes())
     }
 }
 

@@ -155,7 +155,7 @@ impl HostRunner for HostBuilder {
             Some((_, own)) => format!("{key}-{own}"),
             None => key.to_owned(),
         };
-        discard_old(&all);
+        [&all, &all.join(objects::FOLDER)].into_iter().for_each(|within| discard_old(within));
         let built = |folder: PathBuf| Built { folder, took: begun.elapsed() };
         let (compiler, of) = match self.compiler() {
             Ok(found) => found,
@@ -186,7 +186,7 @@ impl HostRunner for HostBuilder {
         let data = temporary(&self.folder()?)?;
         let [given, wanted] = ["inputs", "outputs"].map(|name| data.path().join(name));
         for folder in [&given, &wanted] {
-            fs::create_dir_all(folder).map_err(|fault| not_written(folder, &fault))?;
+            fs::create_dir(folder).map_err(|fault| not_written(folder, &fault))?;
         }
         for (name, array) in inputs {
             let path = given.join(format!("{name}.npy"));

@@ -347,7 +347,7 @@ impl Compiled {
             .into())
     }
 
-    /// Refuses a range whose lengths have more tasks together than are compared, as far as their number is known without listing them.
+    /// Refuses a range whose lengths have more tasks together than are compared, where their number is known without listing them.
     fn compares(&self, values: &[(String, ParamValue)], range: &Range) -> Result<(), Diagnostic> {
         let Range { name, from, to } = range;
         let mut values = values.to_vec();

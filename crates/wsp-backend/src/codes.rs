@@ -55,6 +55,12 @@ and the same edges. Other tasks, kernels or edges are refused, before a task run
 A checkpoint has the state of its graph, and of the run if nothing else is in flight: launches on other streams, or on other
 devices, are not brought to a halt for it. Its graph can be restored from it with `TG_RESTORE`; `--resume` takes an older one, or
 begins anew. Launch the graphs on one stream, or wait for the other launches before the checkpoint.";
+    pub WRONG_RANK = 551, "an array has the wrong number of dimensions",
+        "`PTO_SHAPE` declares how many dimensions a tensor has, and the array has more or fewer. A paged cache \
+            always has four: [pages, page_size, heads, dim], or [pages, heads, page_size, dim] with `--set kv_layout=HND`.";
+    pub WRONG_EXTENT = 552, "an array has the wrong extent",
+        "A name that stands in several shapes has one value in all of them: the first array that names it \
+            decides, and every other must agree. The note shows the array's shape beside the declared one.";
     pub WRONG_ARRAY = 863, "array does not fit what it is for",
         "\
 An array of the launch has another element type or shape than the tensor or slot of that name, or it has the name of a

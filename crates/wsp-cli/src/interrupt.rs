@@ -7,7 +7,8 @@
 use nix::sys::signal::{SigSet, Signal};
 use pto_wsp::shared::leftover;
 pub use pto_wsp::shared::leftover::{Leftover, output, start};
-pub(crate) use pto_wsp::shared::leftover::{WorkFolder, abandoned, discard, last, leave as abandon, whole};
+pub(crate) use pto_wsp::shared::leftover::{last, leave, whole};
+pub(crate) use pto_wsp::shared::work_folder::{WorkFolder, abandoned, discard, is_old};
 
 /// Takes the signals over. Called before any other thread starts. Where the system refuses, a signal does what it does to
 /// any program.

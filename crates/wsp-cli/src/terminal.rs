@@ -41,7 +41,7 @@ impl Terminal {
     pub(crate) fn must_be_written(&self, wrote: std::io::Result<()>) {
         if let Err(fault) = written(wrote) {
             self.report(&[fault], &SourceMap::default());
-            crate::interrupt::abandon(1);
+            crate::interrupt::leave(1);
         }
     }
 

@@ -1,5 +1,6 @@
 //! Codes of the diagnostics that this crate reports.
 
+pub(crate) use wsp_backend::codes::{WRONG_EXTENT, WRONG_RANK};
 use wsp_diag::Code;
 
 wsp_diag::codes! {
@@ -10,12 +11,6 @@ wsp_diag::codes! {
             Put them into one `.npz` and pass `--inputs FILE.npz`, or give single ones with `--input NAME=FILE.npy`. Where any \
             array is given, others are made up only if `--fill NAME` names them or `--generate` asks for all that are missing; \
             in Rust, of declared kernels. Scalars are given with `--set NAME=VALUE`.";
-    pub(crate) WRONG_RANK = 551, "an array has the wrong number of dimensions",
-        "`PTO_SHAPE` declares how many dimensions a tensor has, and the array has more or fewer. A paged cache \
-            always has four: [pages, page_size, heads, dim], or [pages, heads, page_size, dim] with `--set kv_layout=HND`.";
-    pub(crate) WRONG_EXTENT = 552, "an array has the wrong extent",
-        "A name that stands in several shapes has one value in all of them: the first array that names it \
-            decides, and every other must agree. The note shows the array's shape beside the declared one.";
     pub(crate) WRONG_DTYPE = 553, "an array has the wrong element type",
         "Tensors that kernels load hold f16, bf16 or f32 (a uint16 array is read as bf16); page tables and \
             lengths hold integers. A parameter declared `Tensor<float>` takes exactly that type.";

@@ -42,7 +42,7 @@ impl Compiler<'_> {
 
     /// Compiles files of a package side by side, to objects at the root of its folder.
     pub(super) fn compile(&self, folder: &Path, files: &[impl AsRef<str>]) -> Result<(), Diagnostic> {
-        let mut running = Vec::new();
+        let (mut running, mut found) = (Vec::new(), None);
         for file in files {
             let mut command = Command::new(self.name);
             command
@@ -53,15 +53,22 @@ impl Compiler<'_> {
             // What a compiler leaves that is killed lies in the folder, and goes with it.
             command.current_dir(folder).env("TMPDIR", ".");
             command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-            let started = start(&mut command).map_err(|fault| self.unable(&fault))?;
-            running.push((started, folder.join(objects::of(file.as_ref()))));
-        }
-        let mut found = None;
-        for ((child, _leftover), object) in running {
-            let output = child.wait_with_output().map_err(|fault| self.unable(&fault))?;
-            if !output.status.success() || !object.is_file() {
-                found.get_or_insert_with(|| self.refused(&output));
+            match start(&mut command) {
+                Ok(started) => running.push((started, folder.join(objects::of(file.as_ref())))),
+                // Those that run end before the folder goes in which they work.
+                Err(fault) => {
+                    found = Some(self.unable(&fault));
+                    break;
+                }
             }
+        }
+        for ((child, _leftover), object) in running {
+            let fault = match child.wait_with_output() {
+                Ok(output) if output.status.success() && object.is_file() => continue,
+                Ok(output) => self.refused(&output),
+                Err(fault) => self.unable(&fault),
+            };
+            found.get_or_insert(fault);
         }
         found.map_or(Ok(()), Err)
     }

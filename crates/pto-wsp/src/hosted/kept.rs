@@ -2,7 +2,8 @@
 //! its place whole.
 
 use crate::codes::NOT_BUILT;
-use crate::shared::leftover::{WorkFolder, discard};
+use crate::shared::leftover::whole;
+use crate::shared::work_folder::{WorkFolder, discard};
 use std::fs::{self, File};
 use std::io::{Error, Read as _, Write as _};
 use std::path::Path;
@@ -31,10 +32,14 @@ pub(super) fn temporary(within: &Path) -> Result<WorkFolder, Diagnostic> {
     made.map_err(|fault| not_written(within, &fault))
 }
 
+/// Each file is written whole before a signal ends the program: none comes into a folder that is being removed, or makes it anew.
 pub(super) fn write(folder: &Path, path: &Path, bytes: &[u8]) -> Result<(), Diagnostic> {
     let path = folder.join(path);
-    let made = path.parent().map_or(Ok(()), fs::create_dir_all);
-    made.and_then(|()| File::create(&path)?.write_all(bytes)).map_err(|fault| not_written(&path, &fault))
+    let made = || {
+        path.parent().map_or(Ok(()), fs::create_dir_all)?;
+        File::create(&path)?.write_all(bytes)
+    };
+    whole(made).map_err(|fault| not_written(&path, &fault))
 }
 
 fn bytes(path: &Path) -> Option<Vec<u8>> {
@@ -82,7 +87,7 @@ pub(super) fn place(
 ) -> Result<(), Diagnostic> {
     let mut tries = 1;
     loop {
-        let Err(fault) = fs::rename(filled, folder) else { return Ok(()) };
+        let Err(fault) = whole(|| fs::rename(filled, folder)) else { return Ok(()) };
         if is_there(folder)? {
             return Ok(());
         }

@@ -1,7 +1,7 @@
 //! What the programs of all packages have in common, which a compiler compiles once for a platform: it reads arrays and runs simulated cores.
 
 use super::compiler::Compiler;
-use super::kept::{are_there, discard_old, not_written, note, place, temporary, write};
+use super::kept::{are_there, not_written, note, place, temporary, write};
 use std::fs;
 use std::path::{Path, PathBuf};
 use wsp_ascend::COMMON_SOURCES;
@@ -11,7 +11,7 @@ use wsp_diag::Diagnostic;
 /// Folders of a package that these sources include from.
 const FOLDERS: [&str; 2] = ["host", "include"];
 /// Where the objects are kept, in the folder of packages.
-const FOLDER: &str = "objects";
+pub(super) const FOLDER: &str = "objects";
 
 /// The object of a source, at the root of the folder in which it is compiled.
 pub(super) fn of(source: &str) -> String {
@@ -45,7 +45,6 @@ pub(super) fn take(
         key.add(bytes);
     }
     let (kept, objects) = (all.join(FOLDER), COMMON_SOURCES.map(of));
-    discard_old(&kept);
     let folder = kept.join(format!("{key}-{by}"));
     // Another process may take them for damaged, and put its own in their place meanwhile.
     if are_there(&folder, &objects)? && copy(&objects, &folder, to).is_ok() {

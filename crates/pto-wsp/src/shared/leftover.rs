@@ -9,7 +9,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use wsp_ordered::OrderedMap;
 use wsp_runtime::process;
 
@@ -28,7 +28,8 @@ struct Register {
 
 enum Item {
     File(PathBuf),
-    Folder(PathBuf),
+    /// A folder, and the same open: another one may get its name when it has another.
+    Folder(PathBuf, Arc<File>),
     /// A folder that stays if it holds something.
     Empty(PathBuf),
     /// A process, and the group that it leads if it has one of its own.
@@ -48,16 +49,22 @@ impl Leftover {
         register().insert(Item::File(path))
     }
 
-    /// A folder of files that serve one command.
-    pub fn folder(path: PathBuf) -> Leftover {
-        register().insert(Item::Folder(path))
-    }
-
-    /// A folder that is made here: one that is there already is never removed.
-    fn new_folder(path: &Path) -> std::io::Result<Leftover> {
+    /// An empty folder, made here and opened.
+    ///
+    /// # Errors
+    /// As [`std::fs::create_dir`]; something is there also where another process takes what was made.
+    pub(super) fn new_folder(path: &Path) -> std::io::Result<(Leftover, Arc<File>)> {
         let mut register = register();
         std::fs::create_dir(path)?;
-        Ok(register.insert(Item::Folder(path.to_owned())))
+        let opened = File::open(path).map_err(|fault| match fault.kind() {
+            ErrorKind::NotFound => ErrorKind::AlreadyExists.into(),
+            _ => {
+                let _ = std::fs::remove_dir(path);
+                fault
+            }
+        });
+        let opened = Arc::new(opened?);
+        Ok((register.insert(Item::Folder(path.to_owned(), Arc::clone(&opened))), opened))
     }
 
     /// A folder on the way to another, made here: it is removed if nothing is in it. One that is there already is none.
@@ -133,8 +140,8 @@ impl Item {
             }
             Item::Empty(path) => drop(std::fs::remove_dir(path)),
             // A thread that still writes into the folder may hinder the first attempts.
-            Item::Folder(path) => {
-                let _ = (0..8).find(|_| std::fs::remove_dir_all(path).is_ok() || !path.exists());
+            Item::Folder(path, opened) => {
+                let _ = (0..8).find(|_| !is_at(opened, path) || std::fs::remove_dir_all(path).is_ok());
             }
             Item::Process { id, leads } => {
                 let _ = if *leads { killpg(*id, Signal::SIGKILL) } else { kill(*id, Signal::SIGKILL) };
@@ -190,75 +197,11 @@ pub fn output(command: &mut Command) -> std::io::Result<Output> {
     child.wait_with_output()
 }
 
-/// A folder that this process fills. It goes when this is dropped or a signal ends the program; of a process that was killed, by [`discard`].
-#[derive(Debug)]
-pub struct WorkFolder {
-    path: PathBuf,
-    is_kept: bool,
-    /// Held as long as the process lives. Its number would say less: those of other containers are not known here.
-    _lock: Option<File>,
-    _leftover: Leftover,
-}
-
-impl WorkFolder {
-    /// Makes a folder of the first of some names that nothing has.
-    ///
-    /// # Errors
-    /// As [`std::fs::create_dir`].
-    pub fn new(names: &mut dyn FnMut() -> PathBuf) -> std::io::Result<WorkFolder> {
-        loop {
-            let path = names();
-            let leftover = match Leftover::new_folder(&path) {
-                Err(fault) if fault.kind() == ErrorKind::AlreadyExists => continue,
-                made => made?,
-            };
-            // Where the file system has no locks no process takes the folder.
-            let lock = File::open(&path).and_then(|folder| folder.lock().map(|()| folder));
-            // Before it had its lock another process may have taken it for one that is left.
-            if lock.as_ref().map_or_else(|_| path.is_dir(), |lock| is_at(lock, &path)) {
-                return Ok(WorkFolder { path, is_kept: false, _lock: lock.ok(), _leftover: leftover });
-            }
-        }
-    }
-
-    /// Where it is.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Leaves it as that of a process that was killed.
-    pub fn keep(mut self) {
-        self.is_kept = true;
-    }
-}
-
-impl Drop for WorkFolder {
-    fn drop(&mut self) {
-        // One that got another name is gone, and what cannot be removed is not worth a message.
-        if !self.is_kept {
-            let _ = std::fs::remove_dir_all(&self.path);
-        }
-    }
-}
-
-fn is_at(opened: &File, path: &Path) -> bool {
+/// Whether a path leads to a file or folder that is open.
+pub(super) fn is_at(opened: &File, path: &Path) -> bool {
     let id = |about: std::io::Result<Metadata>| about.ok().map(|about| (about.dev(), about.ino()));
     let opened = id(opened.metadata());
     opened.is_some() && opened == id(std::fs::symlink_metadata(path))
-}
-
-/// A [`WorkFolder`] whose process is gone; none where it may still be there. As long as the file is open no other process takes the folder.
-pub fn abandoned(path: &Path) -> Option<File> {
-    std::fs::symlink_metadata(path).ok().filter(Metadata::is_dir)?;
-    let folder = File::open(path).ok()?;
-    (folder.try_lock().is_ok() && is_at(&folder, path)).then_some(folder)
-}
-
-/// Removes a [`WorkFolder`] whose process is gone.
-pub fn discard(path: &Path) {
-    if let Some(_lock) = abandoned(path) {
-        let _ = std::fs::remove_dir_all(path);
-    }
 }
 
 #[cfg(test)]
@@ -267,7 +210,8 @@ mod tests {
 
     #[test]
     fn processes_end_before_their_folders_are_removed() {
-        let folder = || Item::Folder(PathBuf::from("folder"));
+        let opened = Arc::new(File::open(".").unwrap());
+        let folder = || Item::Folder(PathBuf::from("folder"), Arc::clone(&opened));
         let group = || Item::Process { id: Pid::from_raw(1), leads: true };
         let items =
             OrderedMap::from([(0, folder()), (1, group()), (2, Item::File(PathBuf::new())), (3, group())]);

@@ -34,8 +34,7 @@ wsp_diag::codes! {
          stores to a tensor that the other uses, and where the cube core needs a number that the vector core finds. The tasks exchange tiles\n\
          through global memory. Smaller tiles, and fewer products in a loop, make one task of it.";
     pub(crate) SAME_NAME = 1729, "two arguments of a kernel have one name in C++",
-        "Names in C++ have no double underscores and none at their ends, so that `n_` and `n` are one name there. Rename one of the two\n\
-         tensors, parameters or fields.";
+        "Names in C++ have no double underscores and none at their ends, so that `n_` and `n` are one name there. Rename one of the two.";
     pub(crate) REQUIREMENT = 1731, "a requirement of the program is not met",
         "A condition of `PTO_REQUIRE` is false by the values of parameters that are known at emission, so a run with them is refused.\n\
          Give other values with `--set NAME=VALUE`. Of a condition that a launch decides the text of a kernel says nothing.";

@@ -48,7 +48,7 @@ use wsp_tile::{Known, Memories, PingPong, TileProgram};
 pub use argument::{Argument, ArgumentKind, ArrayArgument, Pages};
 pub use memories::memories;
 pub use scalars::Number;
-pub(crate) use scalars::{constant, identifier, math};
+pub(crate) use scalars::{constant, identifier, math, numbered};
 pub use table::bound;
 
 /// A platform with cube and vector cores.

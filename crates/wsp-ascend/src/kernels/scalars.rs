@@ -47,6 +47,7 @@ pub(super) struct Scalars<'a> {
     sources: Option<&'a SourceMap>,
     kernel: String,
     fields: Vec<String>,
+    tensors: Vec<String>,
     pub(super) locals: &'a [Local],
     /// What array variables stand for.
     arrays: RefCell<OrderedMap<LocalId, ArrayRef>>,
@@ -100,12 +101,14 @@ impl<'a> Scalars<'a> {
         {
             fields = apart(of.fields.iter().map(|field| identifier(&field.name)).collect());
         }
+        let tensors = apart(module.tensors.iter().map(|tensor| identifier(&tensor.name)).collect());
         Scalars {
             module,
             known,
             sources,
             kernel: function.name.clone(),
             fields,
+            tensors,
             locals,
             arrays: RefCell::default(),
             arguments: RefCell::default(),
@@ -144,9 +147,7 @@ impl<'a> Scalars<'a> {
     /// The name of a variable.
     pub(super) fn local(&self, id: LocalId) -> String {
         let name = self.locals.get(id.index()).map_or("", |local| local.name.as_str());
-        let mut name = identifier(name);
-        let _ = write!(name, "_{}", id.0);
-        name
+        numbered(name, id.index())
     }
 
     /// The name of a number that the kernel takes, which it then does.
@@ -209,7 +210,7 @@ impl<'a> Scalars<'a> {
 
     /// The name of a tensor.
     pub(super) fn tensor_name(&self, id: TensorId) -> String {
-        identifier(self.module.tensors.get(id.index()).map_or("", |tensor| &tensor.name)) + "_gm"
+        format!("{}_gm", self.tensors.get(id.index()).map_or("", String::as_str))
     }
 
     /// The element type that a tensor has at launch, where it is known.
@@ -437,11 +438,24 @@ pub(crate) fn constant(value: Const, ty: ScalarTy) -> String {
 fn apart(mut names: Vec<String>) -> Vec<String> {
     for at in 1..names.len() {
         if names[..at].contains(&names[at]) {
-            let free = (2..).map(|n| format!("{}_n{n}", names[at])).find(|name| !names.contains(name));
-            names[at] = free.unwrap_or_default();
+            let mut number = 2;
+            let mut other = format!("{}_n{number}", names[at]);
+            while names.contains(&other) {
+                number += 1;
+                other = format!("{}_n{number}", names[at]);
+            }
+            names[at] = other;
         }
     }
     names
+}
+
+/// The name of a variable in C++, with its number behind it. Macros of `math.h` have such names: `M_PI_2`.
+pub(crate) fn numbered(name: &str, number: usize) -> String {
+    let mut name = identifier(name);
+    let between = if name.starts_with("M_") { "_n" } else { "_" };
+    let _ = write!(name, "{between}{number}");
+    name
 }
 
 /// A name with nothing in it but letters, digits and single underscores, the first of which is a letter.

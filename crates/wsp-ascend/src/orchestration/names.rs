@@ -1,6 +1,6 @@
 //! Names of what emitted orchestration declares. Each has the number of what it names where names of a source may be the same.
 
-use crate::kernels::identifier;
+use crate::kernels::{identifier, numbered};
 use wsp_core::{AxisId, CacheId, FuncId, LocalId, ParamId, TensorId, TierSetId};
 use wsp_ir::{DerivedArray, Function, MetaKind, Module};
 use wsp_ordered::OrderedSet;
@@ -48,7 +48,7 @@ impl Names {
 
     /// With those of the variables of a function.
     pub(super) fn within(&self, function: &Function) -> Names {
-        let local = |(at, of): (usize, &wsp_ir::Local)| format!("{}_{at}", identifier(&of.name));
+        let local = |(at, of): (usize, &wsp_ir::Local)| numbered(&of.name, at);
         let locals = function.locals.iter().enumerate().map(local).collect();
         let Names { params, tensors, caches, functions, tiers, axes, derived, .. } = self;
         Names {

@@ -72,9 +72,7 @@ impl Unit {
         let expansion = Expansion::Table(table(graph, &entries)?);
         Ok(Unit { plan: lowered, expansion, walk: None, notes: unheeded(graph) })
     }
-}
 
-impl Unit {
     /// How often kernels run; unknown of a graph that is walked. A block 0 belongs to each.
     pub(crate) fn invocations(&self) -> Option<u64> {
         let Expansion::Table(table) = &self.expansion else { return None };

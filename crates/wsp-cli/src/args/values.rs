@@ -298,17 +298,19 @@ pub fn seed(text: &str) -> Result<u64, String> {
 pub fn number<T: TryFrom<u64> + Clone + Send + Sync + 'static>(
     range: RangeInclusive<u64>,
 ) -> impl TypedValueParser<Value = T> {
-    move |text: &str| {
-        let found = text.parse().ok().filter(|n| range.contains(n)).and_then(|n| T::try_from(n).ok());
-        found.ok_or_else(|| format!("write a whole number from {} to {}", range.start(), range.end()))
-    }
+    move |text: &str| within(text, &range)
+}
+
+fn within<T: TryFrom<u64>>(text: &str, range: &RangeInclusive<u64>) -> Result<T, String> {
+    let found = text.parse().ok().filter(|n| range.contains(n)).and_then(|n| T::try_from(n).ok());
+    found.ok_or_else(|| format!("write a whole number from {} to {}", range.start(), range.end()))
 }
 
 /// A number of AICPUs.
 pub(super) fn aicpus() -> impl TypedValueParser<Value = u16> {
     |text: &str| {
-        let found = text.parse().ok().filter(|n| (1..=1024).contains(n));
-        found.ok_or("write a whole number from 1 to 1024, and up to 64 with `--target ascend_host`")
+        let of_package = |fault| format!("{fault}, and up to 64 with `--target ascend_host`");
+        within(text, &(1..=1024)).map_err(of_package)
     }
 }
 

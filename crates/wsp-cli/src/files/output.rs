@@ -2,6 +2,7 @@
 
 use super::archive::write_to;
 use super::fault::unwritable;
+use super::partial::beside;
 use super::place;
 use crate::interrupt::{self, Leftover};
 use pto_wsp::codes;
@@ -10,7 +11,6 @@ use std::io::{BufWriter, ErrorKind, IsTerminal as _, Write};
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 use wsp_diag::Diagnostic;
 use wsp_plan::Arrays;
 
@@ -262,34 +262,6 @@ fn try_folder(path: &Path, file: &Path) -> Result<(), Diagnostic> {
     let made = OpenOptions::new().write(true).create_new(true).open(&partial);
     made.map_err(|fault| unwritable(path, &fault))?;
     std::fs::remove_file(&partial).map_err(|fault| unwritable(path, &fault))
-}
-
-/// How names of files begin and end that are not complete.
-const PARTIAL: &str = ".wsp-";
-const PARTIAL_END: &str = ".partial";
-
-/// Partial files that this process has named.
-static NAMED: AtomicU32 = AtomicU32::new(0);
-
-/// A free name beside a file, so that a rename stays on one file system; short, since names have a longest length. A process with the same number, as in
-/// another container or before, may have taken one.
-pub(crate) fn beside(file: &Path) -> PathBuf {
-    loop {
-        // Relaxed: the counter only makes names differ.
-        let number = NAMED.fetch_add(1, Ordering::Relaxed);
-        let path = file.with_file_name(format!("{PARTIAL}{}-{number}{PARTIAL_END}", std::process::id()));
-        if std::fs::symlink_metadata(&path).is_err() {
-            return path;
-        }
-    }
-}
-
-/// Whether a name is one that [`beside`] gives: that of a file or folder which is not complete, or was not when its process was killed.
-pub(crate) fn is_partial(name: &Path) -> bool {
-    let text = name.to_str().and_then(|name| name.strip_prefix(PARTIAL)?.strip_suffix(PARTIAL_END));
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    text.and_then(|text| text.split_once('-'))
-        .is_some_and(|(process, at)| is_number(process) && is_number(at))
 }
 
 /// Whether a path leads to where standard output goes; anything may go to a device that keeps nothing.

@@ -51,14 +51,6 @@ pub struct UnitStats {
     pub peak: Vec<Peak>,
 }
 
-impl UnitReport {
-    /// Kernels that ran, each as often as it ran; none where a backend counts blocks alone.
-    fn kernels(&self) -> Option<u64> {
-        let counts = &self.stats.counts;
-        (counts.kernels > 0 || counts.blocks == 0).then_some(counts.kernels)
-    }
-}
-
 impl Summary for UnitReport {
     fn text(&self) -> String {
         let (stats, counts) = (&self.stats, &self.stats.counts);
@@ -75,12 +67,7 @@ impl Summary for UnitReport {
             resident => format!(", {resident} of them resident"),
         };
         let blocks = counted(counts.blocks, "block");
-        match self.kernels() {
-            Some(kernels) => {
-                lines.add("kernels", &format!("{}{again}, {blocks}", counted(kernels, "invocation")));
-            }
-            None => lines.add("kernels", &blocks.to_string()),
-        }
+        lines.add("kernels", &format!("{}{again}, {blocks}", counted(counts.kernels, "invocation")));
         if counts.checkpoints > 0 {
             let kept =
                 if self.keeps { "" } else { ", which end with the run: `--checkpoints DIR` keeps them" };
@@ -119,8 +106,8 @@ impl Summary for UnitReport {
             "devices": self.devices,
             "resumed": self.begin == Begin::Resume,
             "launches": stats.counts.launches,
-            "kernels": self.kernels(),
-            "dispatches": self.kernels().map(|_| stats.counts.dispatches),
+            "kernels": stats.counts.kernels,
+            "dispatches": stats.counts.dispatches,
             "blocks": stats.counts.blocks,
             "copies": stats.copies,
             "checkpoints": stats.counts.checkpoints,

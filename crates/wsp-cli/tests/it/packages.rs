@@ -7,6 +7,7 @@ mod ended;
 mod expansions;
 mod faults;
 mod folders;
+mod halves;
 mod host;
 mod trials;
 mod workloads;

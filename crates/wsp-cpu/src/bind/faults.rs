@@ -2,11 +2,9 @@
 
 use crate::codes;
 use crate::metadata::{ArrayFact, Metadata};
+use wsp_core::DType;
 use wsp_core::words::counted;
-use wsp_core::{DType, TensorId};
 use wsp_diag::{Diagnostic, did_you_mean};
-use wsp_ir::Module;
-use wsp_plan::declared_shape;
 
 /// An array that a program does not take; `taken` are those that it takes. `has_value` says whether a value has this name.
 pub(crate) fn not_taken(program: &str, name: &str, taken: &[&str], has_value: bool) -> Diagnostic {
@@ -82,21 +80,4 @@ pub(super) fn too_large(name: &str, dim: usize, extent: u64) -> Diagnostic {
         format!("dimension {dim} of `{name}` has {extent}", extent = counted(extent, "element")),
     )
     .note(format!("extents may not exceed {}", u32::MAX))
-}
-
-/// An array whose number of dimensions is not the declared one.
-pub(super) fn wrong_rank(module: &Module, id: TensorId, name: &str, shape: &[u64]) -> Diagnostic {
-    let tensor = &module.tensors[id.index()];
-    Diagnostic::error(
-        codes::WRONG_RANK,
-        format!(
-            "array `{name}` has {}, but `{}` is declared with {}",
-            counted(shape.len(), "dimension"),
-            tensor.name,
-            tensor.dims.len()
-        ),
-    )
-    .at(tensor.span, "declared here")
-    .note(format!("its shape is {shape:?}, the declared one {}", declared_shape(module, id)))
-    .python(format!("give it the shape {}", declared_shape(module, id)))
 }

@@ -109,7 +109,7 @@ fn extent(inputs: &Inputs<'_>, param: &Param, of: ShapeOwner, dim: u32) -> Resul
             };
             let declared = inputs.module.tensors[id.index()].dims.len();
             if array.shape().len() != declared {
-                return Err(faults::wrong_rank(inputs.module, id, name, array.shape()));
+                return Err(wsp_backend::wrong_rank(inputs.module, id, name, array.shape()));
             }
             let extent = array.shape()[dim as usize];
             u32::try_from(extent).map(Value::U32).map_err(|_| faults::too_large(name, dim as usize, extent))

@@ -77,7 +77,7 @@ fn tensor(
     if let (Some(name), Some(array)) = (name, array)
         && array.shape().len() != tensor.dims.len()
     {
-        return Err(vec![faults::wrong_rank(inputs.module, id, name, array.shape())]);
+        return Err(vec![wsp_backend::wrong_rank(inputs.module, id, name, array.shape())]);
     }
     let mut dims = Vec::new();
     for (d, dim) in tensor.dims.iter().enumerate() {
@@ -92,7 +92,9 @@ fn tensor(
                     if let (Some(name), Some(array)) = (name, array)
                         && array.shape()[d] != u64::from(extent)
                     {
-                        faults.push(wrong_extent(inputs.module, id, name, array, d, expr, extent));
+                        let need = needed(inputs.module, expr, extent);
+                        let own = (name, array.shape());
+                        faults.push(wsp_backend::wrong_extent(inputs.module, id, own, d, &need));
                     }
                     // Keys and values have one shape: one finding is enough.
                     if let Storage::CacheKeys(cache) = tensor.storage {
@@ -131,28 +133,6 @@ fn dimension(module: &Module, expr: &Expr, values: &[Option<Value>]) -> Result<u
             .at(expr.span, "this extent")
             .note(format!("extents must lie in 0..={}", u32::MAX))
     })
-}
-
-fn wrong_extent(
-    module: &Module,
-    id: TensorId,
-    name: &str,
-    array: &ArrayFact<'_>,
-    dim: usize,
-    expr: &Expr,
-    need: u32,
-) -> Diagnostic {
-    let what = needed(module, expr, need);
-    Diagnostic::error(
-        codes::WRONG_EXTENT,
-        format!("dimension {dim} of array `{name}` is {}, but must be {what}", array.shape()[dim]),
-    )
-    .at(module.tensors[id.index()].span, "declared here")
-    .note(format!(
-        "its shape is {:?}, the declared one {}",
-        array.shape(),
-        wsp_plan::declared_shape(module, id)
-    ))
 }
 
 /// A cache whose pages or page table do not have the declared extent along a dimension.

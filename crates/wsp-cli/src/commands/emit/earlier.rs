@@ -1,6 +1,6 @@
 //! What stands in the folder of a package before: another one, which is replaced, or what was not written so and stays.
 
-use crate::files::{is_partial, place};
+use crate::files::{is_partial, is_replacement, place};
 use pto_wsp::codes;
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -59,7 +59,9 @@ pub(super) fn replaced(folder: &Path, package: &Package) -> Result<Vec<PathBuf>,
             .help(format!("remove it, or give another folder: `-o {}`", another(folder).display())));
     }
     let found = entries(folder);
-    let Some(first) = found.iter().find(|name| !is_partial(name)) else { return Ok(Vec::new()) };
+    let Some(first) = found.iter().find(|name| !is_partial(name) && !is_replacement(name)) else {
+        return Ok(Vec::new());
+    };
     let refused = |what: String| {
         let message = format!("folder `{}` holds {what}", folder.display());
         Diagnostic::error(codes::CANNOT_WRITE, message)
@@ -113,11 +115,11 @@ fn is_ours(manifest: &[u8]) -> bool {
     manifest.starts_with(b"{\n  \"package\": ")
 }
 
-/// The first entry of a folder of a package, or of one in it, that is none of its files: what a build writes is beside it, and folders in which
-/// processes have files that are to replace these.
+/// The first entry of a folder of a package, or of one in it, that is none of its files: what a build writes is beside it, and what processes
+/// write or left that were killed.
 fn other(package: &Path, within: &Path, files: &[String]) -> Option<PathBuf> {
     entries(&package.join(within)).into_iter().find_map(|name| {
-        let path = within.join(name);
+        let path = within.join(&name);
         let whole = package.join(&path);
         let kind = fs::symlink_metadata(&whole).map(|meta| meta.file_type()).ok();
         let is_folder = kind.is_some_and(|kind| kind.is_dir());
@@ -126,9 +128,11 @@ fn other(package: &Path, within: &Path, files: &[String]) -> Option<PathBuf> {
         }
         let is_file = kind.is_some_and(|kind| kind.is_file());
         let is_own = files.iter().any(|file| Path::new(file) == path) || path == Path::new(MANIFEST);
-        let is_beside = is_folder && (is_partial(&path) || whole.join("CMakeCache.txt").is_file())
+        let is_left = is_partial(&name) || is_replacement(&name);
+        let is_beside = is_folder && (is_left || whole.join("CMakeCache.txt").is_file())
             || is_file && path == Path::new(PROGRAM);
-        (!(is_beside && within == Path::new("") || is_file && is_own)).then_some(path)
+        let is_known = is_file && (is_own || is_partial(&name));
+        (!(is_beside && within == Path::new("") || is_known)).then_some(path)
     })
 }
 

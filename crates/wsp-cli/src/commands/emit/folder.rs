@@ -5,8 +5,8 @@
 //! put in its place by the next one.
 
 use super::{earlier, halves};
-use crate::files::{beside, is_partial, unwritable};
-use crate::interrupt::{self, Leftover, WorkFolder, discard};
+use crate::files::{beside, discard, is_partial, replacement_in, unwritable};
+use crate::interrupt::{self, Leftover, WorkFolder};
 use pto_wsp::codes;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write as _};
@@ -48,6 +48,7 @@ fn write_making(folder: &Path, package: &Package, made: &mut Made) -> Result<(),
     let _lock = lock.and_then(|opened| opened.lock().map(|()| opened));
     halves::finish(folder)?;
     let gone = earlier::replaced(folder, package)?;
+    discard_partial(folder, package);
     replace(folder, package, &gone)
 }
 
@@ -92,11 +93,8 @@ fn write_new(folder: &Path, package: &Package) -> Result<bool, Diagnostic> {
         return Ok(false);
     }
     let around = folder.parent().filter(|around| *around != Path::new("")).unwrap_or(Path::new("."));
-    earlier::entries(around)
-        .iter()
-        .filter(|name| is_partial(name))
-        .for_each(|name| discard(&around.join(name)));
-    let partial = begun(folder)?;
+    discard_in(around);
+    let partial = begun(folder, &mut || beside(folder))?;
     fill(partial.path(), package).map_err(|(path, fault)| unwritable(&folder.join(path), &fault))?;
     match interrupt::whole(|| fs::rename(partial.path(), folder)) {
         Err(fault) if is_taken(&fault) => Ok(false),
@@ -104,9 +102,23 @@ fn write_new(folder: &Path, package: &Package) -> Result<bool, Diagnostic> {
     }
 }
 
-/// Makes an empty folder beside something.
-fn begun(place: &Path) -> Result<WorkFolder, Diagnostic> {
-    WorkFolder::new(&mut || beside(place)).map_err(|fault| unwritable(place, &fault))
+/// Makes an empty folder for files of another one.
+fn begun(folder: &Path, names: &mut dyn FnMut() -> PathBuf) -> Result<WorkFolder, Diagnostic> {
+    WorkFolder::new(names).map_err(|fault| unwritable(folder, &fault))
+}
+
+/// Removes what processes left in a folder that were killed while they wrote something beside it.
+fn discard_in(folder: &Path) {
+    earlier::entries(folder)
+        .iter()
+        .filter(|name| is_partial(name))
+        .for_each(|name| discard(&folder.join(name)));
+}
+
+/// As [`discard_in`], in a folder and in those of the files of a package.
+fn discard_partial(folder: &Path, package: &Package) {
+    let places: OrderedSet<&Path> = package.files.iter().filter_map(|(path, _)| path.parent()).collect();
+    places.iter().for_each(|place| discard_in(&folder.join(place)));
 }
 
 /// Whether something has the name that a folder was to get.
@@ -138,7 +150,7 @@ fn fill<'a>(folder: &Path, package: &'a Package) -> Result<(), (&'a Path, io::Er
 
 /// Writes files into a folder that is there, and removes those that are `gone`.
 fn replace(folder: &Path, package: &Package, gone: &[PathBuf]) -> Result<(), Diagnostic> {
-    let partial = begun(&folder.join(MANIFEST))?;
+    let partial = begun(folder, &mut || replacement_in(folder))?;
     fill(partial.path(), package).map_err(|(path, fault)| unwritable(&folder.join(path), &fault))?;
     let files = package.files.iter().map(|(path, _)| path.as_path());
     let moved = halves::take_places(partial.path(), folder, files, gone);

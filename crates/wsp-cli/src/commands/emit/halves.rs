@@ -4,7 +4,7 @@
 //! on if everything is, and leaves all as it is where a file was edited.
 
 use super::earlier::{entries, link_on_the_way, read};
-use crate::files::{is_partial, unwritable};
+use crate::files::{is_replacement, unwritable};
 use crate::interrupt::{self, abandoned};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,7 @@ pub(super) fn take_places<'a>(
 /// # Errors
 /// As [`take_places`].
 pub(super) fn finish(folder: &Path) -> Result<(), Diagnostic> {
-    for name in entries(folder).iter().filter(|name| is_partial(name)) {
+    for name in entries(folder).iter().filter(|name| is_replacement(name)) {
         let from = folder.join(name);
         let Some(_lock) = abandoned(&from) else { continue };
         let manifest = read(&from.join(MANIFEST)).unwrap_or_default();

@@ -3,7 +3,8 @@
 use crate::command::{Folder, wsp};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
+use std::thread::JoinHandle;
 
 /// Makes programs that say that they run, wait for a word, and say that they have it.
 const COMPILER: &str = "#!/bin/sh
@@ -17,19 +18,28 @@ esac
 
 /// A run of a package whose program waits, and what that says.
 struct Waiting {
-    run: Child,
+    run: u32,
+    /// It says that the run has ended, where the program may have said something before.
+    ended: JoinHandle<()>,
     said: BufReader<std::fs::File>,
 }
 
 fn start(folder: &Folder) -> Waiting {
+    let path = folder.path("said");
+    // Open for both it is opened without another process.
+    let mut saying = std::fs::File::options().read(true).write(true).open(&path).unwrap();
+    let mut said = BufReader::new(std::fs::File::open(&path).unwrap());
     let mut command = command(folder);
-    let run = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    // Opened when the program opens it, too.
-    let mut said = BufReader::new(std::fs::File::open(folder.path("said")).unwrap());
+    let mut run = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let id = run.id();
+    let ended = std::thread::spawn(move || {
+        run.wait().unwrap();
+        saying.write_all(b"ended\n").unwrap();
+    });
     let mut line = String::new();
     said.read_line(&mut line).unwrap();
     assert_eq!(line, "runs\n");
-    Waiting { run, said }
+    Waiting { run: id, ended, said }
 }
 
 fn command(folder: &Folder) -> Command {
@@ -63,20 +73,23 @@ fn a_program_of_a_package_ends_with_its_run() {
     };
     for (signal, left) in [("TERM", 0), ("HUP", 0), ("INT", 0), ("KILL", 1), ("TERM", 0)] {
         let mut words = words();
-        let Waiting { mut run, mut said } = start(&folder);
-        let kill = format!("kill -{signal} {}", run.id());
+        let Waiting { run, ended, mut said } = start(&folder);
+        let kill = format!("kill -{signal} {run}");
         assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
-        run.wait().unwrap();
+        ended.join().unwrap();
         assert_eq!(partial(&folder), left, "{signal}");
         words.write_all(b"alive\n").unwrap();
         let mut rest = String::new();
         said.read_to_string(&mut rest).unwrap();
-        assert_eq!(rest, "", "{signal}: the program goes on");
+        assert_eq!(rest, "ended\n", "{signal}: the program goes on");
     }
     // What is left of one that was killed goes with the next run, whatever becomes of that.
+    let objects = folder.path("pto-wsp/packages/objects/partial-999999-0");
+    std::fs::create_dir(&objects).unwrap();
     let mut words = words();
-    let Waiting { mut run, said: _said } = start(&folder);
+    let Waiting { ended, said: _said, .. } = start(&folder);
     words.write_all(b"end\n").unwrap();
-    run.wait().unwrap();
+    ended.join().unwrap();
     assert_eq!(partial(&folder), 0);
+    assert!(!objects.exists());
 }

@@ -183,8 +183,8 @@ fn a_task_graph_with_loops_conditions_and_copies_is_walked_by_aicpus() {
         command.env("XDG_CACHE_HOME", cache(&folder)).env("WSP_DEVICE_LIB", device_library());
         let (code, out, err) = ended(command);
         assert_eq!(code, 0, "{out}{err}");
-        let kernels = out.lines().find(|line| line.trim().starts_with("kernels")).map(str::to_owned);
-        (std::fs::read(to).unwrap(), kernels)
+        let kernels = out.lines().find(|line| line.trim().starts_with("kernels"));
+        (std::fs::read(to).unwrap(), kernels.unwrap_or_else(|| panic!("{target}: {out}")).to_owned())
     };
     let [(plain, counted), (bytes, of_package)] = ["cpu_sim", "ascend_host"].map(ran);
     assert!(plain == bytes);

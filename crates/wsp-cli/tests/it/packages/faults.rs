@@ -182,17 +182,22 @@ fn arrays_of_other_dimensions_are_refused_before_anything_is_compiled() {
         void go(Tensor<float> x, Tensor<float> y) { PTO_LAUNCH(Rows, { .x = x, .y = y }); }\n";
     let folder = Folder::with(&[("copy.pto", copy)]);
     let inputs = folder.path("inputs");
-    for (shape, word) in [
-        (&[4, 15][..], "array `x` has 15 elements in dimension 1, and `x` is declared with 16"),
-        (&[64], "array `x` has 1 dimension, but `x` is declared with 2"),
+    for (shape, wsp, word) in [
+        (&[4, 15][..], "WSP0552", "dimension 1 of array `x` is 15, but must be 16"),
+        (&[64], "WSP0551", "array `x` has 1 dimension, but `x` is declared with 2"),
     ] {
         let count = shape.iter().product::<u64>() as usize;
         super::save(&inputs, "x", &wsp_plan::Array::of(shape, &super::numbers(1, count)).unwrap());
         let x = format!("x={}", inputs.join("x.npy").display());
-        let mut command =
-            crate::command::wsp(&["run", &folder.at("copy.pto"), "--target", "ascend_host", "--input", &x]);
-        command.env("XDG_CACHE_HOME", folder.path("cache")).env("CXX", "false");
-        let (code, _, err) = ended(command);
-        assert!(code == 1 && err.contains("WSP0863") && err.contains(word), "{err}");
+        // In the words of a run that compiles nothing.
+        let [own, plain] = ["ascend_host", "cpu_sim"].map(|target| {
+            let args = ["run", &folder.at("copy.pto"), "--target", target, "--input", &x];
+            let mut command = crate::command::wsp(&args);
+            command.env("XDG_CACHE_HOME", folder.path("cache")).env("CXX", "false");
+            ended(command)
+        });
+        let (code, _, err) = &own;
+        assert!(*code == 1 && err.contains(wsp) && err.contains(word), "{err}");
+        assert_eq!(own, plain);
     }
 }

@@ -5,7 +5,7 @@ use crate::command::{Folder, run};
 use std::os::unix::fs::symlink;
 
 /// Every entry below a folder, with the bytes of files.
-fn tree(folder: &std::path::Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
+pub(super) fn tree(folder: &std::path::Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
     let all = std::fs::read_dir(folder).into_iter().flatten();
     for path in all.map(|entry| entry.unwrap().path()) {
@@ -239,110 +239,6 @@ fn a_pipe_in_place_of_a_file_is_not_opened() {
     }
 }
 
-/// A package, and another one whose files lie in it: those from `taken` on, and the manifest, have not taken their places.
-struct Halves {
-    folder: Folder,
-    files: Vec<std::path::PathBuf>,
-}
-
-impl Halves {
-    fn new() -> Halves {
-        let other = TWO_KERNELS.replace("mlp_kernel", "other_kernel").replace("TRELU", "TABS");
-        let folder = Folder::with(&[("two.pto", TWO_KERNELS), ("other.pto", &other)]);
-        let new = Halves { folder, files: Vec::new() };
-        [("two", "two"), ("other", "other")]
-            .into_iter()
-            .for_each(|(name, to)| assert_eq!(new.emit(name, to).0, 0));
-        let root = new.folder.path("other");
-        let files = tree(&root).into_iter().map(|(path, _)| path).filter(|path| path.is_file());
-        let files = files.map(|path| path.strip_prefix(&root).unwrap().to_owned());
-        let files = files.filter(|path| !path.ends_with("manifest.json")).collect();
-        Halves { files, ..new }
-    }
-
-    fn emit(&self, name: &str, to: &str) -> (i32, String, String) {
-        run(&["emit", &self.folder.at(&format!("{name}.pto")), "--target", "a2", "-o", &self.folder.at(to)])
-    }
-
-    fn copy(&self, from: &str, to: &str) {
-        let mut copy = std::process::Command::new("cp");
-        copy.arg("-r").arg(self.folder.path(from)).arg(self.folder.path(to));
-        assert!(copy.status().unwrap().success());
-    }
-
-    /// As a process leaves it that is killed when so many files have their places.
-    fn make(&self, taken: usize) {
-        let _ = std::fs::remove_dir_all(self.folder.path("p"));
-        self.copy("two", "p");
-        self.copy("other", "p/.wsp-999999-0.partial");
-        std::fs::create_dir(self.folder.path("p/b")).unwrap();
-        [("p/b/CMakeCache.txt", "cmake"), ("p/run", "built")]
-            .into_iter()
-            .for_each(|(path, text)| std::fs::write(self.folder.path(path), text).unwrap());
-        for file in &self.files[..taken] {
-            let from = self.folder.path("p/.wsp-999999-0.partial").join(file);
-            std::fs::rename(from, self.folder.path("p").join(file)).unwrap();
-        }
-    }
-}
-
-#[test]
-fn a_replacement_that_was_killed_is_ended_by_the_next_one() {
-    let halves = Halves::new();
-    let all = halves.files.len();
-    let whole = |name: &str| {
-        let found = tree(&halves.folder.path("p")).into_iter().filter(|(path, _)| path.is_file());
-        let own = |name: &str| [name, "p"].map(|of| halves.folder.path(of));
-        let [of, root] = own(name);
-        for (path, bytes) in found {
-            let path = path.strip_prefix(&root).unwrap();
-            let want = std::fs::read(of.join(path)).unwrap_or_else(|_| match path.to_str() {
-                Some("b/CMakeCache.txt") => b"cmake".to_vec(),
-                Some("run") => b"built".to_vec(),
-                _ => panic!("{}", path.display()),
-            });
-            assert!(bytes == want, "{}", path.display());
-        }
-    };
-    for taken in [0, 1, 2, all / 2, all - 1, all] {
-        for name in ["two", "other"] {
-            halves.make(taken);
-            let (code, _, err) = halves.emit(name, "p");
-            assert_eq!((code, err.as_str()), (0, ""), "{taken}");
-            whole(name);
-            assert!(
-                halves.folder.path("p/run").is_file() && halves.folder.path("p/b/CMakeCache.txt").is_file()
-            );
-        }
-    }
-    // One that had not begun to take places goes.
-    halves.make(0);
-    std::fs::remove_file(halves.folder.path("p/.wsp-999999-0.partial/manifest.json")).unwrap();
-    assert_eq!(halves.emit("two", "p").0, 0);
-    whole("two");
-}
-
-#[test]
-fn a_replacement_that_was_killed_spares_what_was_edited_since() {
-    let halves = Halves::new();
-    for name in ["main.cpp", "manifest.json", "orchestration.cpp", "kernels/mlp_kernel.cpp"] {
-        for taken in [1, halves.files.len()] {
-            halves.make(taken);
-            let path = halves.folder.path("p").join(name);
-            let text = std::fs::read(&path).unwrap();
-            std::fs::write(&path, [&text[..], b"// mine\n"].concat()).unwrap();
-            let before = tree(&halves.folder.path("p"));
-            let (code, out, err) = halves.emit("other", "p");
-            assert!(code == 1 && out.is_empty() && err.contains("was edited or removed"), "{name}: {err}");
-            assert!(tree(&halves.folder.path("p")) == before, "{name}");
-            // As it was it is taken for what it is.
-            std::fs::write(&path, text).unwrap();
-            let (code, _, err) = halves.emit("other", "p");
-            assert_eq!((code, err.as_str()), (0, ""), "{name}");
-        }
-    }
-}
-
 /// To open a pipe is to wait, and behind the name of a file a `/` leads nowhere.
 #[test]
 fn a_file_with_a_slash_behind_it_is_a_file() {
@@ -475,6 +371,24 @@ fn fields_whose_names_are_one_in_cpp_get_two() {
     );
     let options = ["-fsyntax-only", "-I.", "-Iinclude", "-Ihost", "orchestration.cpp"];
     super::beside::compile(&folder.path("p"), &options);
+}
+
+/// So do arrays; and a variable of a kernel does not get the name of a macro, as `M_PI_2` is one.
+#[test]
+fn arrays_and_variables_have_names_of_their_own_in_cpp() {
+    let kernel = "PTO_SHAPE(x, 8, 8)\nPTO_SHAPE(x_, 8, 8)\nPTO_SHAPE(y, 8, 8)\nstruct D { uint32_t r; };\n\
+        PTO_KERNEL_IMPL(k) { auto d = PTO_GET_DESCRIPTOR<D>(); VecTile<float, 4, 8> t, u; TLOAD(t, x, {d.r, 0}); \
+        TLOAD(u, x_, {d.r, 0}); uint32_t M_PI = d.r + 1; TADD(t, t, u); TADDS(t, t, float(M_PI)); TSTORE(y, t, {d.r, 0}); }\n\
+        PTO_SPACE(S) { PTO_AXIS(i, 0, 2) }\n\
+        PTO_DESCRIPTOR_GEN(S) { PTO_SCHEDULED_FOR(i) { PTO_EMIT_DESCRIPTOR(D{ .r = i * 4 }); } }\n\
+        void go(Tensor<float> x, Tensor<float> x_, Tensor<float> y) { PTO_LAUNCH(S, { .x = x, .x_ = x_, .y = y }); }\n";
+    let folder = Folder::with(&[("k.pto", kernel)]);
+    let (code, _, err) = run(&["emit", &folder.at("k.pto"), "--target", "a2", "-o", &folder.at("p")]);
+    assert_eq!(code, 0, "{err}");
+    let text = folder.read("p/kernels/k.cpp");
+    assert!(["x_gm", "x_n2_gm", "M_PI_n"].iter().all(|name| text.contains(name)), "{text}");
+    let options = ["-fsyntax-only", "-DPTO_PLATFORM=a2", "-DWSP_ONE_FILE", "-I.", "-Iinclude", "-Ihost"];
+    super::beside::compile(&folder.path("p"), &[&options[..], &["aicore_dispatch.cpp"]].concat());
 }
 
 /// The list of tasks is a macro whose parameter would stand for a kernel of its name.
