@@ -285,7 +285,16 @@ impl Compiled {
 
     /// Launches in which a parameter or an extent has these values.
     fn of_lengths(&self, launch: &Args, name: &str, lengths: &[i64]) -> Result<Vec<Launch>, Diagnostics> {
-        if is_extent(&kernels_of(&self.source)?.module, name) && !launch.arrays.is_empty() {
+        let module = &kernels_of(&self.source)?.module;
+        known(&self.source, module, name)?;
+        let is_extent = is_extent(module, name);
+        if let Some(length) = lengths.iter().find(|length| is_extent && **length < 0) {
+            let message = format!("`{name}` is an extent of arrays, and one of its lengths is {length}");
+            return Err(Diagnostic::error(codes::LOWERING, message)
+                .help(format!("give lengths from 1 on: `--lengths {name}=64`"))
+                .into());
+        }
+        if is_extent && !launch.arrays.is_empty() {
             let message = format!("`{name}` is an extent of arrays that are given");
             return Err(Diagnostic::error(codes::LOWERING, message)
                 .help("give no arrays, and extents that are the same in all launches as parameters")

@@ -82,8 +82,8 @@ mod tests {
         let text = include_str!("../tests/it/designs/scale.mlir");
         let module = crate::mlir::parse(wsp_diag::FileId(0), text).unwrap();
         let design = crate::design::Design::read(&module).unwrap().remove(0);
-        assert!(crate::run::foresee(&design, 0).is_some());
+        assert!(crate::run::foresee(&design, (&[], 0)).is_some());
         let flag = Arc::new(AtomicBool::new(true));
-        stoppable(Some(&flag), || assert!(crate::run::foresee(&design, 0).is_none()));
+        stoppable(Some(&flag), || assert!(crate::run::foresee(&design, (&[], 0)).is_none()));
     }
 }

@@ -6,6 +6,7 @@ use crate::design::{Design, Sequence, Step, steps};
 use crate::device::Direction;
 use crate::mlir::{Type, Value, parse, text_of};
 use crate::run::{Arg, Counts, Failure, run_both};
+use std::collections::BTreeSet;
 use wsp_backend::{Args, RunError};
 use wsp_core::DType;
 use wsp_diag::{Diagnostic, Diagnostics, FileId, did_you_mean};
@@ -131,8 +132,25 @@ impl DesignFile {
             Some((name, None)) => fault.help(format!(
                 "leave out `{name}`, or give one of these arguments: an array with `--input NAME=FILE.npy`, a number with `--set NAME=N`"
             )),
-            None => fault.help("give arrays by the names of one sequence's arguments: `--input NAME=FILE.npy`"),
+            None => fault.help(match self.within(&fit) {
+                Some((less, more)) => format!(
+                    "all arguments of `@{}` are names of arguments of `@{}` too: give those of one of them other names in the file, by which it is chosen",
+                    less.name, more.name
+                ),
+                None => "give arrays by the names of one sequence's arguments: `--input NAME=FILE.npy`".to_owned(),
+            }),
         })
+    }
+
+    /// A sequence whose arguments all have names that another one's have too.
+    fn within<'s>(&self, fit: &[&'s Sequence]) -> Option<(&'s Sequence, &'s Sequence)> {
+        let names = |sequence: &Sequence| -> BTreeSet<&str> {
+            sequence.args.iter().map(|arg| self.design.module.name(*arg)).collect()
+        };
+        let pairs = fit.iter().flat_map(|less| fit.iter().map(move |more| (*less, *more)));
+        pairs
+            .into_iter()
+            .find(|(less, more)| !std::ptr::eq(*less, *more) && names(less).is_subset(&names(more)))
     }
 
     /// The arguments of a sequence.

@@ -55,6 +55,9 @@ pub(super) fn checked_text(lowered: &Lowered, text: &str) -> Result<(Design, Vec
 fn helped(code: Code, is_pipeline: bool) -> Option<&'static str> {
     Some(match code {
         codes::STALL | codes::DESCRIPTORS | codes::PROGRAM => soon(is_pipeline),
+        codes::MEMORY => {
+            "have the kernels of this core take tiles of fewer elements, or fewer of them at once"
+        }
         codes::GRANULE => {
             "have rows of tiles, and where they begin, be multiples of 4 bytes: 4 elements of `i8`, 2 of `bf16`"
         }

@@ -1,6 +1,6 @@
 //! What cores and sequences do with fifos.
 
-use crate::design::{Design, Fifo, Step, steps};
+use crate::design::{Design, Fifo, Sequence, Step, steps};
 use crate::device::Tile;
 use crate::mlir::Op;
 
@@ -18,12 +18,15 @@ pub(super) fn core_does(design: &Design, tile: Tile, what: &str, fifo: &Fifo, po
     found
 }
 
-/// Whether a sequence has a transfer of a fifo.
+/// Whether a sequence of a design has a transfer of a fifo.
 pub(super) fn is_moved(design: &Design, name: &str) -> bool {
-    design.sequences.iter().any(|sequence| {
-        let steps = steps(sequence).unwrap_or_default();
-        steps.iter().any(|step| {
-            step.has(&|step| matches!(step, Step::Move(transfer) if transfer.symbol.as_deref() == Some(name)))
-        })
+    design.sequences.iter().any(|sequence| moves(sequence, name))
+}
+
+/// Whether this sequence has one.
+pub(super) fn moves(sequence: &Sequence, name: &str) -> bool {
+    let steps = steps(sequence).unwrap_or_default();
+    steps.iter().any(|step| {
+        step.has(&|step| matches!(step, Step::Move(transfer) if transfer.symbol.as_deref() == Some(name)))
     })
 }

@@ -34,7 +34,7 @@
 //! | 1849 | each fifo is given the objects that what the host waits for needs, or a warning tells which are too many |
 //! | 1850 | kernels are called as they are declared |
 //! | 1851 | a core's program fits its memory |
-//! | 1852 | the design does not hang, whatever its data |
+//! | 1852 | the design does not hang, whatever its data, or a warning tells which sequence has to be launched before another |
 //! | 1853 | a block of a chain is one descriptor at most, which acquires one lock at most and releases one at most |
 //! | 1854 | initial objects are those that the producer has |
 //! | 1855 | a lock is released by one that uses memory and acquired by another, or a warning tells that it is not |
@@ -43,6 +43,7 @@
 //! | 1868 | transfers write all of an array, or a warning counts the rest |
 //! | 1869 | sequences wait for what they write, or a warning tells what for they do not |
 
+mod ahead;
 mod balance;
 mod buffers;
 mod chains;
@@ -64,7 +65,6 @@ pub(crate) use balance::rates;
 
 use crate::codes;
 use crate::design::Design;
-use crate::run::foresee;
 use wsp_diag::{Code, Diagnostic, Span};
 
 /// What is found.
@@ -95,7 +95,7 @@ pub fn check(design: &Design) -> Vec<Diagnostic> {
         balance::check(design, &mut findings);
     }
     if findings.0.is_empty() {
-        ahead(design, &mut findings);
+        ahead::check(design, &mut findings);
     }
     if findings.0.iter().all(|found| !found.is_error()) {
         moved::check(design, &mut findings);
@@ -107,19 +107,4 @@ pub fn check(design: &Design) -> Vec<Diagnostic> {
     }
     findings.0.sort_by_key(|found| found.primary.as_ref().map_or(0, |label| label.span.start));
     findings.0
-}
-
-/// What a run without data tells.
-fn ahead(design: &Design, findings: &mut Findings) {
-    for (at, sequence) in design.sequences.iter().enumerate() {
-        match foresee(design, at) {
-            Some(Err(deadlock)) => {
-                let told = deadlock.diagnostic();
-                let found = findings.add(codes::STALL, sequence.span, told.message);
-                found.notes = told.notes;
-            }
-            Some(Ok(warnings)) => findings.0.extend(warnings),
-            None => {}
-        }
-    }
 }

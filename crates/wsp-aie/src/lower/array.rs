@@ -4,11 +4,13 @@ use super::assign::Assigned;
 use super::deep::Deep;
 use super::flow::{End, Flows, Stream};
 use super::host::HostEnd;
+use super::memory;
 use super::refused;
 use super::trace::Trace;
 use crate::codes;
 use crate::design::Design;
-use crate::device::{Device, STACK, Tile, TileKind};
+use crate::device::{Device, Tile, TileKind};
+use crate::mlir::Type;
 use crate::place::{self, Graph, MISSING_CHANNELS, Net, Node, Proof};
 use crate::route::{self, Outcome};
 use wsp_diag::Diagnostic;
@@ -41,15 +43,13 @@ pub struct Placed {
 pub(super) fn place(
     trace: &Trace,
     assigned: &Assigned,
-    (flows, deep): (&Flows, &Deep),
+    (flows, deep, buffers): (&Flows, &Deep, &[Vec<Type>]),
     (ends, before): (&[HostEnd], Option<&Placed>),
     (device, steps): (Device, u32),
 ) -> Result<Placed, Diagnostic> {
     let mut graph = Graph { device, nodes: Vec::new(), nets: Vec::new() };
     for (core, name) in assigned.names.iter().enumerate() {
-        let bytes = flows.locals[core]
-            .iter()
-            .map(|local| local.len.iter().product::<u64>() * trace.tensors[local.tensor].dtype.size() as u64);
+        let bytes = buffers[core].iter().filter_map(Type::bytes);
         let grid = trace.grid.unwrap_or(1).max(1);
         let at = assigned.tiles[core].map(|tile| Tile::new(tile % grid, 2 + tile / grid));
         let kind = TileKind::Compute;
@@ -118,7 +118,8 @@ pub(super) fn place(
             device.rows - 2
         )),
         codes::CAPACITY => {
-            with_channels(with_sizes(fault, trace, (flows, assigned)), trace, (flows, assigned))
+            let fault = memory::with_sizes(fault, trace, (flows, assigned, buffers));
+            with_channels(fault, trace, (flows, assigned))
         }
         _ => fault,
     })?;
@@ -133,51 +134,6 @@ pub(super) fn place(
         tiles: placement.tiles,
         graph,
     })
-}
-
-/// What takes most of the memory of the core that takes most, and how small boxes have to be.
-#[cold]
-fn with_sizes(mut fault: Diagnostic, trace: &Trace, (flows, assigned): (&Flows, &Assigned)) -> Diagnostic {
-    let size =
-        |tensor: usize, len: &[u64]| len.iter().product::<u64>() * trace.tensors[tensor].dtype.size() as u64;
-    let of_core = |core: usize| {
-        let objects = flows.uses[core].iter().map(|of| {
-            let stream = &flows.streams[of.stream];
-            (
-                size(stream.tensor, &stream.boxes[0].len),
-                u64::from(stream.held),
-                stream.tensor,
-                &stream.boxes[0].len,
-            )
-        });
-        let buffers = flows.locals[core].iter().map(|of| (size(of.tensor, &of.len), 1, of.tensor, &of.len));
-        objects.chain(buffers).collect::<Vec<_>>()
-    };
-    let bytes = |core: &usize| of_core(*core).iter().map(|(bytes, count, ..)| bytes * count).sum::<u64>();
-    let have = TileKind::Compute.model().memory - STACK;
-    let Some(core) = (0..assigned.names.len()).max_by_key(bytes).filter(|core| bytes(core) > have) else {
-        return fault;
-    };
-    let all = of_core(core);
-    let Some((each, count, tensor, len)) = all.iter().max_by_key(|(bytes, count, ..)| bytes * count) else {
-        return fault;
-    };
-    let (name, elements) = (&trace.tensors[*tensor].name, len.iter().product::<u64>());
-    let task = trace.tasks.iter().zip(&assigned.core_of).find(|(task, of)| {
-        **of == core && task.touches.iter().any(|touch| touch.tensor == *tensor && touch.region.len == **len)
-    });
-    let kernel = task.map_or("", |(task, _)| trace.bodies[&task.func].name.as_str());
-    let fits = elements * have / bytes(&core);
-    fault.help = vec![format!(
-        "have `{kernel}` take tiles of at most {fits} elements of `{name}`, and of other tensors as much smaller"
-    )];
-    fault
-        .note(format!(
-            "`{}` needs {} bytes for boxes, of which {count} of `{name}` with {elements} elements take {}, and has {have}",
-            assigned.names[core],
-            bytes(&core),
-            each * count
-        ))
 }
 
 /// Which core has more fifos than channels, what is in them, and what a program has to have less of.

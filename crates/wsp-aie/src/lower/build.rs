@@ -30,7 +30,8 @@ impl Draft<'_> {
     pub(super) fn design(&self, (device, steps): (Device, u32)) -> Result<Lowered, Diagnostic> {
         let Part { trace, assigned, flows } = &self.parts[0];
         let ends = (self.ends.as_slice(), self.placed.as_ref());
-        let placed = array::place(trace, assigned, (flows, &self.deep), ends, (device, steps))?;
+        let placed =
+            array::place(trace, assigned, (flows, &self.deep, &self.buffers), ends, (device, steps))?;
         let mut design = Design::new("main", device);
         let fifos = self.fifos(&placed, &mut design);
         for (core, program) in self.programs.iter().enumerate() {

@@ -7,7 +7,7 @@ use wsp_ordered::OrderedMap;
 /// Objects that the lock of a fifo counts.
 const COUNTED: u32 = LOCK_MAX as u32;
 
-/// The objects of fifos that a design declares at each end, by stream: those with which it would hang if they had as many as upstream's lowering gives them.
+/// The objects of fifos that a design declares at each end, by stream: those with which it would hang if they had as many as upstream's lowering gives them, or would not fit.
 #[derive(Clone, Default)]
 pub(super) struct Deep(OrderedMap<usize, u32>);
 
@@ -20,20 +20,35 @@ impl Deep {
         }
     }
 
-    /// Objects in memory at one end.
+    /// Objects in memory at the end that has most.
     pub(super) fn room(&self, at: usize, stream: &Stream) -> u32 {
-        self.0.get(&at).copied().unwrap_or(stream.depth)
+        self.0.get(&at).copied().unwrap_or_else(|| lowered(stream))
+    }
+
+    /// Gives streams only the objects that a core holds; whether lowering would give one of them more.
+    pub(super) fn hold(&mut self, streams: &[Stream]) -> bool {
+        let more = streams.iter().enumerate().filter(|(_, of)| lowered(of) > of.held);
+        self.0 = more.map(|(at, of)| (at, of.held)).collect();
+        !self.0.is_empty()
+    }
+
+    /// Whether a stream has other objects than lowering would give it.
+    pub(super) fn is_given(&self) -> bool {
+        !self.0.is_empty()
     }
 
     /// Gives a stream an object more, where more pass in a launch and the lock of a fifo counts them.
     pub(super) fn grow(&mut self, at: usize, stream: &Stream) -> bool {
-        // Of one object of which one is held, the lowering makes one.
-        let lowered = if (stream.depth, stream.held) == (1, 1) { 1 } else { stream.held + 1 };
-        let now = self.0.get(&at).copied().unwrap_or(lowered);
+        let now = self.room(at, stream);
         let grows = now < stream.most.min(COUNTED);
         if grows {
             self.0.insert(at, now + 1);
         }
         grows
     }
+}
+
+/// Objects that upstream's lowering makes at an end: of one object of which one is held, one.
+fn lowered(stream: &Stream) -> u32 {
+    if (stream.depth, stream.held) == (1, 1) { 1 } else { stream.held + 1 }
 }

@@ -6,9 +6,10 @@ use super::host::{self, HostEnd};
 use super::program::{Bodies, Program};
 use super::range::{Fitted, Listing};
 use super::trace::Trace;
-use super::{Launch, Lowered, Part, Placed, flow, order};
+use super::{Launch, Lowered, Part, Placed, flow, memory, order};
 use crate::codes;
 use crate::device::Device;
+use crate::mlir::Type;
 use wsp_diag::Diagnostic;
 
 /// Tasks on cores, and what flows.
@@ -22,6 +23,8 @@ pub(super) struct Draft<'a> {
     /// Of a range.
     pub(super) fitted: Option<Fitted>,
     pub(super) deep: Deep,
+    /// By core, the types of its buffers.
+    pub(super) buffers: Vec<Vec<Type>>,
     /// Where everything was before fifos were made deeper.
     pub(super) placed: Option<Placed>,
 }
@@ -62,23 +65,27 @@ impl<'a> Draft<'a> {
             ends,
             fitted,
             deep: Deep::default(),
+            buffers: Vec::new(),
             placed: None,
         })
     }
 
     /// A design, where tiles have too little memory with fifos that are only as deep as they must be.
     pub(super) fn in_memory(&mut self, within: (Device, u32)) -> Result<Lowered, Diagnostic> {
-        let fault = match self.design(within) {
-            Err(fault) if fault.code == codes::CAPACITY => fault,
-            done => return self.alive(done?, within),
-        };
-        let streams = &mut self.parts[0].flows.streams;
-        let is_deeper = streams.iter().any(|of| of.depth > of.held);
-        streams.iter_mut().for_each(|of| of.depth = of.held);
-        if !is_deeper {
-            return Err(fault);
+        self.buffers = memory::buffers(self);
+        let mut first = None;
+        loop {
+            let fault = match self.design(within) {
+                Err(fault) if fault.code == codes::CAPACITY => fault,
+                done => return self.alive(done?, within),
+            };
+            let first = first.get_or_insert(fault);
+            let streams = &mut self.parts[0].flows.streams;
+            let is_deeper = streams.iter().any(|of| of.depth > of.held);
+            streams.iter_mut().for_each(|of| of.depth = of.held);
+            if !is_deeper && (self.deep.is_given() || !self.deep.hold(streams)) {
+                return Err(first.clone());
+            }
         }
-        let lowered = self.design(within).map_err(|_| fault)?;
-        self.alive(lowered, within)
     }
 }

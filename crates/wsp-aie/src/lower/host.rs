@@ -5,6 +5,7 @@ use super::refused;
 use super::trace::{Piece, Trace};
 use crate::device::{Device, ITERATIONS, TileKind};
 use crate::mlir::{Attr, Op, Type, Value};
+use std::collections::BTreeSet;
 use wsp_diag::Diagnostic;
 use wsp_ordered::OrderedMap;
 
@@ -303,12 +304,7 @@ pub(super) fn in_windows(
     for (at, end) in ends.iter().enumerate() {
         let transfers = transfers(trace, flows, end, window);
         if transfers.len() + all.len() > TRANSFERS {
-            let tensor = flows.streams[end.streams[0]].tensor;
-            return Err(refused(format!(
-                "the boxes of `{}` take more than {TRANSFERS} transfers",
-                trace.tensors[tensor].name
-            ))
-            .help("read and write them at equal distances"));
+            return Err(too_many(trace, &flows.streams[end.streams[0]]));
         }
         all.extend(transfers.into_iter().map(|(tensor, transfer)| (at, tensor, transfer)));
     }
@@ -326,6 +322,25 @@ pub(super) fn in_windows(
         sent[*at] += transfer.dims.iter().map(|(size, _)| size).product::<u64>();
     }
     Ok(all)
+}
+
+/// More transfers than a sequence has.
+#[cold]
+fn too_many(trace: &Trace, of: &Stream) -> Diagnostic {
+    let name = |tensor: &usize| format!("`{}`", trace.tensors[*tensor].name);
+    let shared: BTreeSet<&usize> = of.of.iter().collect();
+    let names: Vec<String> = shared.into_iter().map(name).collect();
+    let cause = if names.len() > 1 {
+        format!(
+            "boxes of {} come by one fifo in turn, so that each takes a transfer of its own",
+            names.join(" and ")
+        )
+    } else {
+        "a transfer takes boxes that follow each other in a fifo at equal distances in one array".to_owned()
+    };
+    refused(format!("the boxes of {} take more than {TRANSFERS} transfers", name(&of.tensor)))
+        .note(cause)
+        .help("make the tiles of a task larger, or start fewer tasks in a launch")
 }
 
 /// A word that a core reads.

@@ -18,6 +18,7 @@ mod flow;
 mod holds;
 mod host;
 mod lines;
+mod memory;
 mod order;
 mod part;
 mod processes;
@@ -182,13 +183,7 @@ fn lowered(
     (launches, ranged): (&[Launch], Option<(Listing<'_>, Probe<'_>)>),
     (device, steps): (Device, u32),
 ) -> Result<Lowered, Diagnostics> {
-    let mut traces: Vec<Trace> = Vec::new();
-    for of in launches {
-        traces.push(match traces.last() {
-            Some(like) => Trace::like(like, source, of)?,
-            None => Trace::new(source, &of.listed, &of.arrays, &of.values)?,
-        });
-    }
+    let traces = traces(source, launches)?;
     let cores = device.tiles().filter(|tile| tile.row >= 2).count();
     let mut all: Vec<Vec<Assigned>> = traces.iter().map(|trace| assign::ways(trace, cores)).collect();
     let ways = std::mem::take(&mut all[0]);
@@ -229,6 +224,34 @@ fn lowered(
                 .help("emit a design for each of them, or give lengths that are multiples of a larger one")
         })
         .into())
+}
+
+/// The tasks of launches.
+///
+/// # Errors
+/// A launch has none that an array takes: the first, or, where they go beyond extents, the one that needs the largest.
+fn traces(source: &PlanSource, launches: &[Launch]) -> Result<Vec<Trace>, Diagnostics> {
+    let mut traces: Vec<Trace> = Vec::new();
+    let mut worst: Option<(u64, Diagnostics)> = None;
+    for of in launches {
+        let trace = match traces.last() {
+            Some(like) => Trace::like(like, source, of),
+            None => Trace::new(source, &of.listed, &of.arrays, &of.values),
+        };
+        match trace {
+            Ok(trace) => traces.push(trace),
+            Err(found) => {
+                let extent = found.0.iter().flat_map(|of| &of.figures).find(|of| of.0 == trace::EXTENT);
+                match (extent.map(|of| of.1), &worst) {
+                    (Some(need), Some((most, _))) if need <= *most => {}
+                    (Some(need), _) => worst = Some((need, found)),
+                    (None, Some(_)) => {}
+                    (None, None) => return Err(found),
+                }
+            }
+        }
+    }
+    worst.map_or(Ok(traces), |(_, found)| Err(found))
 }
 
 /// What a program writes so that fewer boxes are in flight, each of which takes a descriptor at both ends of its fifo and a place of its own in a core's program.

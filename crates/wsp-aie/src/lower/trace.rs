@@ -74,6 +74,9 @@ pub(crate) struct Task {
     pub(crate) tile: Option<u32>,
 }
 
+/// The figure of a refusal that says what extent a dimension needs.
+pub(super) const EXTENT: &str = "extent";
+
 /// A box of a tensor.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Piece {
@@ -397,7 +400,8 @@ impl Trace {
             );
             return refused(message)
                 .at(of.span, "")
-                .help(format!("start no task from {have} on, or give the dimension {need}"));
+                .help(format!("start no task from {have} on, or give the dimension {need}"))
+                .figure(EXTENT, need);
         }
         let message = match have.is_multiple_of(len) {
             false => format!("tiles of {len} do not divide the {have} of dimension {dim} of `{}`", of.name),
@@ -411,7 +415,11 @@ impl Trace {
             0 => format!("give it {need}"),
             _ => format!("give it {need}, or {whole} and no task behind it"),
         };
-        refused(message).at(of.span, "").note("an object of a fifo is a whole tile").help(help)
+        refused(message)
+            .at(of.span, "")
+            .note("an object of a fifo is a whole tile")
+            .help(help)
+            .figure(EXTENT, need)
     }
 
     /// Of each operand, whether a task stores all of its box, whatever data it finds.

@@ -86,8 +86,10 @@ impl<'g> Load<'g> {
                 self.change(to, BYTES, net.bytes.into(), change);
             }
         }
+        if let Some(home) = self.graph.home(net, from, at(net.to[0])) {
+            self.change(home, BYTES, net.bytes.into(), change);
+        }
         if let Some(from) = from {
-            self.change(from, BYTES, net.bytes.into(), change);
             self.change(from, OUT, u128::from(any), change);
         }
     }

@@ -205,12 +205,26 @@ impl Graph {
 
     /// Whether a net needs a channel and memory at an end: false where that hangs on a tile that is not known yet.
     fn uses_channels(&self, net: &Net, from: Option<Tile>, to: Option<Tile>) -> bool {
-        let is_core = |node: usize| self.nodes[node].kind == TileKind::Compute;
-        let may_share = !net.via_dma && net.to.len() == 1 && is_core(net.from) && is_core(net.to[0]);
+        let may_share = self.may_share(net);
         match (from, to) {
             (Some(from), Some(to)) if may_share => !from.shares_with(to),
             _ => !may_share,
         }
+    }
+
+    /// The tile that has the objects of a net that its first end makes: that of neighbours which both reach, else its own. None where that hangs on a tile that is not known yet.
+    fn home(&self, net: &Net, from: Option<Tile>, to: Option<Tile>) -> Option<Tile> {
+        if !self.may_share(net) {
+            return from;
+        }
+        let (from, to) = (from?, to?);
+        Some(if from.shares_with(to) && !to.reaches(from) { to } else { from })
+    }
+
+    /// Whether the objects of a net are in one memory where its ends are neighbours.
+    fn may_share(&self, net: &Net) -> bool {
+        let is_core = |node: usize| self.nodes[node].kind == TileKind::Compute;
+        !net.via_dma && net.to.len() == 1 && is_core(net.from) && is_core(net.to[0])
     }
 
     /// Whether no tile is asked for more than it has, and compute tiles hold one node each.

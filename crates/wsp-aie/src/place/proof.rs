@@ -183,12 +183,12 @@ fn is_over(graph: &Graph, at: &[Option<Tile>]) -> bool {
             let is_core = |node: usize| graph.nodes[node].kind == TileKind::Compute;
             let one = if let [to] = net.to[..] { Some(to) } else { None };
             let pair = one.filter(|to| !net.via_dma && is_core(net.from) && is_core(*to));
-            // By channels; undecided where one end of two cores is not placed.
-            let apart = pair.is_none_or(|to| {
-                at[net.from].zip(at[to]).is_some_and(|(x, y)| !(x.reaches(y) || y.reaches(x)))
-            });
-            if here(net.from) {
-                out += u32::from(apart);
+            // By channels, or in the memory of one of two cores; undecided where one of them is not placed.
+            let both = pair.and_then(|to| at[net.from].zip(at[to]));
+            let apart = pair.is_none() || both.is_some_and(|(x, y)| !(x.reaches(y) || y.reaches(x)));
+            let home = both.filter(|_| !apart).map(|(x, y)| if y.reaches(x) { x } else { y });
+            out += u32::from(apart && here(net.from));
+            if apart && here(net.from) || home == Some(tile) {
                 bytes += net.bytes;
             }
             for _ in net.to.iter().filter(|to| apart && here(**to)) {

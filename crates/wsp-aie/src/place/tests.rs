@@ -210,6 +210,28 @@ fn what_does_not_fit_is_refused_with_numbers() {
     assert_eq!(refused(&none), "net `n0` has an end that is no node");
 }
 
+/// Objects of two neighbours are in the memory that both reach: that of the western one, whichever makes them.
+#[test]
+fn what_neighbours_pass_is_counted_where_both_reach_it() {
+    for (from, to) in [(0, 1), (1, 0)] {
+        let tiles = [Tile::new(1, 2), Tile::new(2, 2)];
+        let mut graph = Graph {
+            device: XDNA1,
+            nodes: (0..2)
+                .map(|at| Node { at: Some(tiles[at]), ..node(&format!("p{at}"), TileKind::Compute) })
+                .collect(),
+            nets: vec![Net { bytes: 8_000, ..net(from, &[to], 1) }],
+        };
+        let home = if tiles[1].reaches(tiles[0]) { 0 } else { 1 };
+        graph.nodes[1 - home].bytes = 60_000;
+        let found = place(&graph).expect("there is room at the other");
+        found.proof.as_ref().expect("it is proven").check(&graph, &found).expect("the proof holds");
+        (graph.nodes[0].bytes, graph.nodes[1].bytes) = (0, 0);
+        graph.nodes[home].bytes = 60_000;
+        assert!(place(&graph).is_err(), "{from} to {to}");
+    }
+}
+
 /// Bytes of nets decide where nodes fit, and not what a placement costs.
 #[test]
 fn a_placement_is_kept_where_nets_have_more_bytes_and_there_is_room() {

@@ -478,14 +478,22 @@ fn extras(
     Ok(warnings)
 }
 
-/// Whether a sequence hangs, whatever the data is, and by which extra buffers it does not. Nothing where what is computed decides it, where a launch
+/// Whether a sequence hangs that is launched behind others, whatever the data is, and by which extra buffers it does not. Nothing where what is computed decides it, where a launch
 /// decides lengths, or where it takes too long to find out.
-pub(crate) fn foresee(design: &Design, sequence: usize) -> Option<Result<Vec<Diagnostic>, Deadlock>> {
+pub(crate) fn foresee(
+    design: &Design,
+    (before, sequence): (&[usize], usize),
+) -> Option<Result<Vec<Diagnostic>, Deadlock>> {
     let bare = skeleton::skeleton(design)?;
     let run = |allocation| {
         let mut machine = Machine::make(&bare, allocation, true)?;
         (machine.most_steps, machine.most_pieces) = (FORESEEN, FORESEEN);
         machine.cancel = crate::stop::cancel();
+        for earlier in before {
+            if let Err(deadlock) = machine.foresee(design, *earlier)? {
+                return Ok(Err(deadlock));
+            }
+        }
         machine.foresee(design, sequence)
     };
     let mut warnings = match run(Allocation::Lowered) {

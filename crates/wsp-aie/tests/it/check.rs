@@ -306,6 +306,63 @@ fn a_program_of_more_than_16_kib_is_refused() {
     assert_eq!(codes(&text), [1851]);
 }
 
+/// A core that holds weights which one sequence sends, and another sequence whose objects it works on.
+const HELD: &str = "module {
+  aie.device(npu2) {
+    %s = aie.tile(0, 0)
+    %s1 = aie.tile(1, 0)
+    %t = aie.tile(0, 2)
+    aie.objectfifo @w(%s1, {%t}, 1 : i32) : !aie.objectfifo<memref<16xi32>>
+    aie.objectfifo @x(%s, {%t}, 2 : i32) : !aie.objectfifo<memref<16xi32>>
+    aie.objectfifo @y(%t, {%s}, 2 : i32) : !aie.objectfifo<memref<16xi32>>
+    %core = aie.core(%t) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %inf = arith.constant 9223372036854775807 : index
+      %wa = aie.objectfifo.acquire @w(Consume, 1) : !aie.objectfifosubview<memref<16xi32>>
+      scf.for %r = %c0 to %inf step %c1 {
+        %xa = aie.objectfifo.acquire @x(Consume, 1) : !aie.objectfifosubview<memref<16xi32>>
+        %ya = aie.objectfifo.acquire @y(Produce, 1) : !aie.objectfifosubview<memref<16xi32>>
+        aie.objectfifo.release @x(Consume, 1)
+        aie.objectfifo.release @y(Produce, 1)
+      }
+      aie.end
+    }
+    aie.runtime_sequence @step(%A: memref<64xi32>, %B: memref<64xi32>) {
+      aiex.npu.dma_memcpy_nd(%A[0, 0, 0, 0][1, 1, 1, 64][0, 0, 0, 1]) {id = 0 : i64, metadata = @x} : memref<64xi32>
+      aiex.npu.dma_memcpy_nd(%B[0, 0, 0, 0][1, 1, 1, 64][0, 0, 0, 1]) {id = 1 : i64, issue_token = true, metadata = @y} : memref<64xi32>
+      aiex.npu.dma_wait {symbol = @y}
+    }
+    aie.runtime_sequence @load(%W: memref<16xi32>) {
+      aiex.npu.dma_memcpy_nd(%W[0, 0, 0, 0][1, 1, 1, 16][0, 0, 0, 1]) {id = 2 : i64, issue_token = true, metadata = @w} : memref<16xi32>
+      aiex.npu.dma_wait {symbol = @w}
+    }
+  }
+}
+";
+
+#[test]
+fn a_sequence_that_another_one_opens_is_a_warning() {
+    let found = wsp_aie::check(&design(HELD));
+    let told: Vec<(u16, bool, &str)> =
+        found.iter().map(|of| (of.code.0, of.is_error(), of.message.as_str())).collect();
+    assert_eq!(told, [(1852, false, "sequence `@step` hangs unless `@load` is launched before it")]);
+    // A sequence that sends the core nothing opens none.
+    let other = HELD
+        .replace("metadata = @w", "metadata = @x")
+        .replace("dma_wait {symbol = @w}", "dma_wait {symbol = @x}");
+    assert!(wsp_aie::check(&design(&other)).iter().any(|of| of.is_error()));
+}
+
+/// Sequences are chosen by the names of arguments: one that has no name of its own cannot be.
+#[test]
+fn sequences_of_equal_arguments_are_told_to_be_renamed() {
+    let text = HELD.replace("%W", "%A");
+    let file = wsp_aie::DesignFile::read(wsp_diag::FileId(0), &text).expect("it is right");
+    let help = file.sequence(&["A"]).expect_err("two fit").help.join(" ");
+    assert!(help.starts_with("all arguments of `@load` are names of arguments of `@step` too"), "{help}");
+}
+
 /// The sequence of `scale` as a loop over its four objects.
 const ROUNDS: &str = "      %c0 = arith.constant 0 : index
       %c1 = arith.constant 1 : index

@@ -1,6 +1,6 @@
 //! The examples, each beside what `f64` gives.
 
-use super::{args, array, numbers, plan, run, run_with, text};
+use super::{args, array, numbers, plan, run, run_with, text, written};
 use crate::references::{attention, normalised, product, softmax, two_layers};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -136,6 +136,43 @@ fn one_query_attends_to_as_many_tokens_as_a_launch_says() {
         let wanted = attention(&numbers(&q), &numbers(&k), &numbers(&v), tokens);
         close(&outcome.outputs["o"], &wanted);
     }
+}
+
+/// Where a tile has room for the keys and values that a core holds, and not for one more, fifos have no more.
+#[test]
+fn boxes_that_a_core_holds_fit_without_another_one() {
+    let plan = example!("decode", "xdna2");
+    for dim in [160u64, 224] {
+        let (q, k, v) = (array(&[1, dim], 1), array(&[64, dim], 2), array(&[64, dim], 3));
+        let arrays = [("q", &q), ("keys", &k), ("values", &v)];
+        let given = args(&arrays, &[("tokens", 50)]);
+        let sequential = RunOptions { sequential: true, ..RunOptions::default() };
+        let wanted = run_with(&plan, given.clone(), sequential).expect("it runs on the host");
+        let outcome = run(&plan, given).expect("it runs");
+        close(&outcome.outputs["o"], &numbers(&wanted.outputs["o"]));
+    }
+}
+
+/// The help for tiles that are too large names the largest that fit.
+#[test]
+fn tiles_of_the_elements_that_a_refusal_names_fit() {
+    let kernels = include_str!("../../../../../examples/aie/decode.pto");
+    let workload = include_str!("../../../../../examples/aie/decode.wsp");
+    let (q, k) = (array(&[1, 512], 1), array(&[96, 512], 2));
+    let tried = |tokens: u64| {
+        let workload = workload.replace("32", &tokens.to_string());
+        let kernels = kernels.replace("TOKENS = 32", &format!("TOKENS = {tokens}"));
+        let given = args(&[("q", &q), ("keys", &k), ("values", &k)], &[("tokens", 90)]);
+        written(&plan(&workload, &kernels, "xdna2"), given, None)
+    };
+    let found = tried(32).expect_err("it is too large");
+    let help = &found.0[0].help[0];
+    let elements = help.split("at most ").nth(1).and_then(|rest| rest.split(' ').next());
+    let elements: u64 = elements.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("{help}"));
+    assert!(help.starts_with("have `attend` take tiles") && help.contains("of `keys`"), "{help}");
+    assert!((12..=15).contains(&(elements / 512)), "{help}");
+    // As many rows as divide the arrays.
+    tried(12).expect("it fits");
 }
 
 /// A kernel that stores both ends of a box: what lies between comes from the host, and goes back to it.

@@ -310,6 +310,32 @@ fn launches_that_differ_in_more_than_lengths_are_told() {
     assert!(told.contains("differs in more than lengths"), "{told}");
 }
 
+/// Lengths that go beyond an extent are told the one that the longest needs.
+#[test]
+fn an_extent_is_told_for_all_lengths() {
+    let (q, k) = (array(&[1, 64], 1), array(&[64, 64], 2));
+    let given = args(&[("q", &q), ("keys", &k), ("values", &k)], &[]);
+    for lengths in [Lengths::Range(40, 150), Lengths::Each(vec![150, 70, 100])] {
+        let found = written(&example!("decode", "xdna2"), given.clone(), Some(("tokens", lengths)));
+        let help = found.expect_err("there is less").0[0].help.join(" ");
+        assert!(help.contains("160"), "{help}");
+    }
+}
+
+/// Lengths below 0 of an extent, and of a name that the program does not have, are told as such.
+#[test]
+fn lengths_of_no_extent_are_refused_by_name() {
+    let told = |name: &str, length: i64| {
+        let given = args(&[], &[("cols", 64)]);
+        let lengths = Some((name, Lengths::Each(vec![length])));
+        written(&example!("softmax", "xdna2"), given, lengths).expect_err("there is none").0[0]
+            .message
+            .clone()
+    };
+    assert_eq!(told("rows", -3), "`rows` is an extent of arrays, and one of its lengths is -3");
+    assert_eq!(told("foo", 16), "there is no parameter `foo`");
+}
+
 /// A length of which tasks leave elements of an output is reported, as by a run.
 #[test]
 fn a_length_that_leaves_elements_of_an_output_is_told() {

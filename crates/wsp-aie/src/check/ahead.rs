@@ -1,0 +1,65 @@
+//! What runs without data tell: whether sequences hang, each alone, or behind others whose objects cores hold.
+
+use super::Findings;
+use crate::codes;
+use crate::design::Design;
+use crate::run::{Deadlock, foresee};
+use wsp_diag::Diagnostic;
+
+pub(super) fn check(design: &Design, findings: &mut Findings) {
+    let (mut launched, mut hanging) = (Vec::new(), Vec::new());
+    for at in 0..design.sequences.len() {
+        match foresee(design, (&[], at)) {
+            Some(Err(deadlock)) => hanging.push((at, deadlock)),
+            Some(Ok(warnings)) => {
+                findings.0.extend(warnings);
+                launched.push(at);
+            }
+            None => {}
+        }
+    }
+    // What one of them leaves with cores opens others, which may open more.
+    loop {
+        let count = hanging.len();
+        let mut still = Vec::new();
+        for (at, deadlock) in hanging {
+            match behind(design, &launched, at) {
+                Some((before, warnings)) => {
+                    findings.0.extend(warnings);
+                    opened(design, (&before, at), deadlock, findings);
+                    launched.push(at);
+                }
+                None => still.push((at, deadlock)),
+            }
+        }
+        hanging = still;
+        if hanging.len() == count {
+            break;
+        }
+    }
+    for (at, deadlock) in hanging {
+        let told = deadlock.diagnostic();
+        findings.add(codes::STALL, design.sequences[at].span, told.message).notes = told.notes;
+    }
+}
+
+/// The sequences behind which one does not hang: one of these, or all in their order.
+fn behind(design: &Design, launched: &[usize], at: usize) -> Option<(Vec<usize>, Vec<Diagnostic>)> {
+    let all = (launched.len() > 1).then(|| launched.to_vec());
+    let mut ways = launched.iter().map(|one| vec![*one]).chain(all);
+    ways.find_map(|before| {
+        let warnings = foresee(design, (&before, at))?.ok()?;
+        Some((before, warnings))
+    })
+}
+
+/// Says that a sequence is to be launched behind others.
+fn opened(design: &Design, (before, at): (&[usize], usize), deadlock: Deadlock, findings: &mut Findings) {
+    let name = |at: &usize| format!("`@{}`", design.sequences[*at].name);
+    let names: Vec<String> = before.iter().map(name).collect();
+    let names = names.join(" and ");
+    let message = format!("sequence {} hangs unless {names} is launched before it", name(&at));
+    let warning =
+        Diagnostic { notes: deadlock.diagnostic().notes, ..Diagnostic::warning(codes::STALL, message) };
+    findings.0.push(warning.at(design.sequences[at].span, ""));
+}
