@@ -59,11 +59,9 @@ mod tiles;
 mod transfers;
 mod waits;
 
+pub(crate) use balance::rates;
 pub(crate) use cores::size;
 
-pub(crate) use balance::rates;
-
-use crate::codes;
 use crate::design::Design;
 use wsp_diag::{Code, Diagnostic, Span};
 

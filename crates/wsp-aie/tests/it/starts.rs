@@ -50,7 +50,9 @@ fn a_fifo_has_at_most_as_many_objects_as_a_lock_counts() {
     };
     assert_eq!(told(63), Vec::<String>::new());
     let of = |tile| {
-        format!("fifo `@f` has 64 objects on tile {tile}, whose lock counts them, and a lock has values from 0 to 63")
+        format!(
+            "fifo `@f` has 64 objects on tile {tile}, whose lock counts them, and a lock has values from 0 to 63"
+        )
     };
     assert_eq!(told(64), [of("(0, 2)")]);
 }
