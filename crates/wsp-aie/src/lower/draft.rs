@@ -72,7 +72,7 @@ impl<'a> Draft<'a> {
 
     /// A design, where tiles have too little memory with fifos that are only as deep as they must be.
     pub(super) fn in_memory(&mut self, within: (Device, u32)) -> Result<Lowered, Diagnostic> {
-        self.buffers = memory::buffers(self);
+        self.buffers = memory::buffers(&self.parts[0], &self.bodies, &self.programs);
         let mut first = None;
         loop {
             let fault = match self.design(within) {

@@ -1,10 +1,10 @@
 //! What cores need memory for, and how small boxes have to be.
 
 use super::assign::Assigned;
-use super::draft::Draft;
 use super::emit::Emitter;
 use super::flow::{End, Flows};
 use super::part::Part;
+use super::program::{Bodies, Program};
 use super::trace::Trace;
 use crate::design::Design;
 use crate::device::{DEVICES, STACK, Tile, TileKind};
@@ -12,8 +12,8 @@ use crate::mlir::Type;
 use wsp_diag::Diagnostic;
 
 /// By core, the types of its buffers: boxes that stay there, what bodies of kernels use, and words of the host. They do not follow from its tile.
-pub(super) fn buffers(draft: &Draft<'_>) -> Vec<Vec<Type>> {
-    let Part { trace, assigned, flows } = &draft.parts[0];
+pub(super) fn buffers(part: &Part<'_>, bodies: &Bodies, programs: &[Program]) -> Vec<Vec<Type>> {
+    let Part { trace, assigned, flows } = part;
     let ends = flows
         .streams
         .iter()
@@ -26,11 +26,11 @@ pub(super) fn buffers(draft: &Draft<'_>) -> Vec<Vec<Type>> {
     let fifos = at_core.collect();
     let of_core = |(program, name)| {
         let mut design = Design::new("", DEVICES[0]);
-        let mut emitter = Emitter { trace, flows, bodies: &draft.bodies, design: &mut design, fifos: &fifos };
+        let mut emitter = Emitter { trace, flows, bodies, design: &mut design, fifos: &fifos };
         emitter.core(program, Tile::new(0, 2), name);
         design.buffers.iter().map(|buffer| design.module.ty(buffer.value).clone()).collect()
     };
-    draft.programs.iter().zip(assigned.names.iter().map(String::as_str)).map(of_core).collect()
+    programs.iter().zip(assigned.names.iter().map(String::as_str)).map(of_core).collect()
 }
 
 /// Boxes of a tensor, or a buffer, in the memory of a core.
