@@ -103,7 +103,7 @@ public:
         : program_(program), given_(given), l_(l), s_(s), out_(out) {}
 
     // Runs from the first word to the end, or to the first trap.
-    [[gnu::flatten]] void run() {
+    void run() {
         stack_.resize(max_values);
         std::size_t began = 0;
         while (!s_.failed() && !done_) {
