@@ -315,6 +315,8 @@ private:
     void call() {
         const std::uint32_t at = word();
         if (at >= program_.num_functions) return damaged();
+        // The first is a generator, which nothing calls.
+        if (!frames_.empty()) s_.step();
         const Function& of = program_.functions[at];
         const std::size_t base = locals_.size();
         if (of.params > of.locals || base + of.locals > max_values || frames_.size() >= max_values) return damaged();
