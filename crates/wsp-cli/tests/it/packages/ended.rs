@@ -43,8 +43,15 @@ fn start(folder: &Folder) -> Waiting {
 }
 
 fn command(folder: &Folder) -> Command {
-    let mut command =
+    let plain =
         wsp(&["run", "examples/row_softmax.pto", "--target", "ascend_host", "--generate", "", "--no-check"]);
+    // Signals that whatever started the tests ignores would be ignored by the run, too.
+    let mut command = Command::new("env");
+    command.arg("--default-signal=HUP,INT,TERM").arg(plain.get_program()).args(plain.get_args());
+    command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    if let Some(at) = plain.get_current_dir() {
+        command.current_dir(at);
+    }
     command.env("XDG_CACHE_HOME", folder.path("")).env("CXX", folder.path("compiler"));
     command
 }
