@@ -4,8 +4,8 @@ use super::assign::Assigned;
 use super::deep::Deep;
 use super::flow::{End, Flows, Stream};
 use super::host::HostEnd;
-use super::memory;
 use super::refused;
+use super::sizes;
 use super::trace::Trace;
 use crate::codes;
 use crate::design::Design;
@@ -118,7 +118,7 @@ pub(super) fn place(
             device.rows - 2
         )),
         codes::CAPACITY => {
-            let fault = memory::with_sizes(fault, trace, (flows, assigned, buffers));
+            let fault = sizes::with_sizes(fault, trace, (flows, assigned, buffers));
             with_channels(fault, trace, (flows, assigned))
         }
         _ => fault,

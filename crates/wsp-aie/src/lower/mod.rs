@@ -27,6 +27,7 @@ mod range;
 mod sequence;
 mod series;
 mod share;
+mod sizes;
 mod trace;
 mod values;
 
