@@ -69,6 +69,32 @@ fn what_packages_have_in_common_is_compiled_once_and_anew_where_it_is_damaged() 
     assert!(!objects.join("partial-killed").exists() && objects.join("partial-held").exists());
 }
 
+/// To open a pipe is to wait for what writes to it.
+#[test]
+fn a_package_that_is_not_as_it_was_built_is_built_anew_with_a_note() {
+    let folder = tempfile::tempdir().unwrap();
+    let compiler = folder.path().join("compiler");
+    fs::write(&compiler, COMPILER).unwrap();
+    fs::set_permissions(&compiler, Permissions::from_mode(0o755)).unwrap();
+    let all = folder.path().join("packages");
+    let builder = HostBuilder { folder: Some(all), compiler: Some(compiler.into_os_string()) };
+    let build = || builder.build("key", "a2", &package("key")).unwrap();
+    let built = build();
+    assert!(built.notes.is_empty() && build().notes.is_empty());
+    for (name, word) in [("run", "`run` is no regular file"), ("run.key", "`run.key` is no regular file")] {
+        let path = built.folder.join(name);
+        fs::remove_file(&path).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+        let [note] = &build().notes[..] else { panic!("{name} has no note") };
+        assert!(note.message.contains("is built anew") && note.notes[0] == word, "{note:?}");
+        assert!(build().notes.is_empty(), "{name}");
+    }
+    fs::write(built.folder.join("run"), "edited").unwrap();
+    let [note] = &build().notes[..] else { panic!("an edit has no note") };
+    assert_eq!(note.notes[0], "`run.key` does not fit");
+}
+
 /// What is refused has a reason, whatever the compiler says.
 #[test]
 fn a_compiler_that_says_nothing_is_named_with_what_it_did() {
