@@ -151,7 +151,7 @@ mod tests {
         fs::write(all.path().join("file"), "taken").expect("the folder can be written to");
         let fault = place(&filled, &all.path().join("file"), |_| Ok(false)).expect_err("a file is there");
         assert!(fault.message.contains("file` cannot be written"), "{}", fault.message);
-        assert!(fault.helps[0].contains("remove `"), "{:?}", fault.helps);
+        assert!(fault.help[0].contains("remove `"), "{:?}", fault.help);
         assert_eq!(bytes(&all.path().join("file")).as_deref(), Some(&b"taken"[..]));
     }
 

@@ -6,7 +6,7 @@
 namespace pto {
 namespace host {
 
-PTO_HOST_WORK void transpose(const View &dst, const View &src, const View &own, Site site) {
+[[gnu::noinline]] inline void transpose(const View &dst, const View &src, const View &own, Site site) {
     Instruction run("TTRANS", PIPE_V, site);
     with_numbers(src.elem, [&](auto zero) {
         const auto all = read<decltype(zero)>(run, src);
@@ -26,7 +26,7 @@ PTO_HOST_WORK void transpose(const View &dst, const View &src, const View &own, 
 }
 
 // Elements by their number in the storage of `src`.
-PTO_HOST_WORK void gather(const View &dst, const View &src, const View &places, const View &own, Site site) {
+[[gnu::noinline]] inline void gather(const View &dst, const View &src, const View &places, const View &own, Site site) {
     Instruction run("TGATHER", PIPE_V, site);
     check(run, src);
     const Matrix<int64_t> numbers = read<int64_t>(run, places);

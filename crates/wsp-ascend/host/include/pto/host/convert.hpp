@@ -74,7 +74,7 @@ inline int64_t converted(const Instruction &run, int64_t x, Elem to, RoundMode, 
     return held(run, static_cast<double>(x), to);
 }
 
-PTO_HOST_WORK void convert(const View &dst, const View &src, RoundMode mode, Site site) {
+[[gnu::noinline]] inline void convert(const View &dst, const View &src, RoundMode mode, Site site) {
     Instruction run("TCVT", PIPE_V, site);
     with_numbers(src.elem, [&](auto from) {
         const auto all = read<decltype(from)>(run, src);

@@ -186,7 +186,7 @@ private:
 };
 
 // The core of this thread.
-PTO_HOST_WORK PTO_HOST_STATE Core &core() {
+PTO_HOST_STATE inline Core &core() {
     static thread_local const std::unique_ptr<Core> one = std::make_unique<Core>();
     return *one;
 }
@@ -245,7 +245,7 @@ private:
 };
 
 // The core writes bytes of a tensor: no other core of the launch writes in their lines of 64 bytes.
-PTO_HOST_WORK void own_lines(const Instruction &run, Global &global, Span part) {
+[[gnu::noinline]] inline void own_lines(const Instruction &run, Global &global, Span part) {
     if (!core().owns_lines()) {
         return;
     }
@@ -291,14 +291,14 @@ void barrier(PTO_HOST_SITE) {
 }  // namespace pto::host
 
 // Sets an event when all earlier instructions of unit `from` are complete.
-PTO_HOST_WORK void set_flag(pipe_t from, pipe_t to, event_t id, PTO_HOST_SITE) {
+inline void set_flag(pipe_t from, pipe_t to, event_t id, PTO_HOST_SITE) {
     if (!pto::host::is_left_out({from, to, static_cast<int>(id), site})) {
         pto::host::core().clocks().set(from, to, static_cast<int>(id), site);
     }
 }
 
 // Holds back unit `to` until an event, and clears it.
-PTO_HOST_WORK void wait_flag(pipe_t from, pipe_t to, event_t id, PTO_HOST_SITE) {
+inline void wait_flag(pipe_t from, pipe_t to, event_t id, PTO_HOST_SITE) {
     if (!pto::host::is_left_out({from, to, static_cast<int>(id), site})) {
         pto::host::core().clocks().wait(from, to, static_cast<int>(id), site);
     }

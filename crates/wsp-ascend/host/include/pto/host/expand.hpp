@@ -33,7 +33,7 @@ constexpr void check_expand_binary() {
 
 // Bytes that an instruction uses on a2 and a3 while it expands a column: those of a tile that it is given, else a fixed
 // place.
-PTO_HOST_WORK void spoil_for_column(Instruction &run, const View &column, const View *own) {
+[[gnu::noinline]] inline void spoil_for_column(Instruction &run, const View &column, const View *own) {
     if (own != nullptr) {
         const uint32_t need = static_cast<uint32_t>((column.valid.rows + 7) / 8) * 256;
         if (!is_a5 && own->bytes() < (need < expand_bytes ? need : expand_bytes)) {
@@ -71,7 +71,7 @@ Matrix<N> read_values(Instruction &run, const View &values, Along along, const E
     return found;
 }
 
-PTO_HOST_WORK void expand_binary(const char *name, const View &dst, const View &src, const View &values,
+[[gnu::noinline]] inline void expand_binary(const char *name, const View &dst, const View &src, const View &values,
                                             const View *own, Along along, const Binary &op, Site site) {
     Instruction run(name, PIPE_V, site);
     with_numbers(src.elem, [&](auto zero) {
@@ -89,7 +89,7 @@ PTO_HOST_WORK void expand_binary(const char *name, const View &dst, const View &
     run.end();
 }
 
-PTO_HOST_WORK void expand(const char *name, const View &dst, const View &values, Along along, Site site) {
+[[gnu::noinline]] inline void expand(const char *name, const View &dst, const View &values, Along along, Site site) {
     Instruction run(name, PIPE_V, site);
     check(run, dst);
     with_numbers(dst.elem, [&](auto zero) {

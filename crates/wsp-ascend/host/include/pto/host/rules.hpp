@@ -71,7 +71,7 @@ inline Span span(const View &view) {
 }
 
 // Two tiles of an instruction share no bytes.
-PTO_HOST_WORK void apart(const Instruction &run, const View &dst, const View &src) {
+[[gnu::noinline]] inline void apart(const Instruction &run, const View &dst, const View &src) {
     check(run, dst);
     check(run, src);
     const Span a = span(dst), b = span(src);
@@ -81,7 +81,7 @@ PTO_HOST_WORK void apart(const Instruction &run, const View &dst, const View &sr
 }
 
 // A tile is worked on in place, or the two share no bytes.
-PTO_HOST_WORK void in_place(const Instruction &run, const View &dst, const View &src) {
+[[gnu::noinline]] inline void in_place(const Instruction &run, const View &dst, const View &src) {
     const bool one = dst.address == src.address && dst.memory == src.memory && size_of(dst.elem) == size_of(src.elem);
     if (!one || (dst.cols != src.cols && src.valid.rows > 1)) {
         apart(run, dst, src);

@@ -79,7 +79,7 @@ inline void check_comparison(const Instruction &run, const View &src, CmpMode mo
     }
 }
 
-PTO_HOST_WORK void compare(const View &mask, const View &a, const View &b, CmpMode mode, Site site) {
+[[gnu::noinline]] inline void compare(const View &mask, const View &a, const View &b, CmpMode mode, Site site) {
     Instruction run("TCMP", PIPE_V, site);
     check_comparison(run, a, mode);
     with_numbers(a.elem, [&](auto zero) {
@@ -93,7 +93,7 @@ PTO_HOST_WORK void compare(const View &mask, const View &a, const View &b, CmpMo
     run.end();
 }
 
-PTO_HOST_WORK void compare_scalar(const View &mask, const View &a, double value, CmpMode mode, Site site) {
+[[gnu::noinline]] inline void compare_scalar(const View &mask, const View &a, double value, CmpMode mode, Site site) {
     Instruction run("TCMPS", PIPE_V, site);
     check_comparison(run, a, mode);
     with_numbers(a.elem, [&](auto zero) {
@@ -109,7 +109,7 @@ PTO_HOST_WORK void compare_scalar(const View &mask, const View &a, double value,
 }
 
 // `b`: the tile of what is taken where a bit is clear; without one it is `value`.
-PTO_HOST_WORK void select(const char *name, const View &dst, const View &mask, const View &a, const View *b,
+[[gnu::noinline]] inline void select(const char *name, const View &dst, const View &mask, const View &a, const View *b,
                                      double value, const View &own, Site site) {
     Instruction run(name, PIPE_V, site);
     with_numbers(a.elem, [&](auto zero) {

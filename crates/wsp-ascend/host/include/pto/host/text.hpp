@@ -8,15 +8,6 @@
 #include <type_traits>
 #include <utility>
 
-// What instructions do, the same for all kernels. With PTO_HOST_LINKED a file that is compiled with PTO_HOST_DEFINES has it, and no other.
-#if defined(PTO_HOST_DEFINES)
-#define PTO_HOST_WORK [[gnu::noinline, gnu::used]] inline
-#elif defined(PTO_HOST_LINKED)
-#define PTO_HOST_WORK [[gnu::noinline, gnu::gnu_inline]] inline
-#else
-#define PTO_HOST_WORK [[gnu::noinline]] inline
-#endif
-
 namespace pto::host {
 
 // A part of a text: words, a number, or what has `void say(std::string&) const`.
@@ -54,7 +45,7 @@ private:
 
 using Pieces = std::initializer_list<Piece>;
 
-[[gnu::cold]] PTO_HOST_WORK void say(std::string &text, Pieces pieces) {
+[[gnu::noinline, gnu::cold]] inline void say(std::string &text, Pieces pieces) {
     for (const Piece &piece : pieces) {
         piece.say(text);
     }

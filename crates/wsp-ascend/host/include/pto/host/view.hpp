@@ -55,7 +55,7 @@ struct View {
 };
 
 // The bytes of the first rows and columns, as runs of bytes.
-PTO_HOST_WORK std::vector<Span> runs_of(const View &view, const Extents &part) {
+[[gnu::noinline]] inline std::vector<Span> runs_of(const View &view, const Extents &part) {
     const uint32_t rows = static_cast<uint32_t>(part.rows), cols = static_cast<uint32_t>(part.cols);
     const uint32_t size = size_of(view.elem);
     std::vector<Span> runs;
@@ -100,7 +100,7 @@ void with_numbers(Elem elem, const F &f) {
 }
 
 // An instruction uses a tile: it has an address, and between one row and column and all of them are valid.
-PTO_HOST_WORK void check(const Instruction &run, const View &view) {
+[[gnu::noinline]] inline void check(const Instruction &run, const View &view) {
     if (view.address < 0) {
         run.wrong("address", {"a tile has no address: TASSIGN gives one"});
     }
@@ -136,7 +136,7 @@ Matrix<N> read(Instruction &run, const View &view) {
 }
 
 // Two shapes that an instruction needs to be equal.
-PTO_HOST_WORK void same(const Instruction &run, const char *what, const Extents &have, const Extents &need) {
+[[gnu::noinline]] inline void same(const Instruction &run, const char *what, const Extents &have, const Extents &need) {
     if (have.rows != need.rows || have.cols != need.cols) {
         run.wrong("shape", {what, " is ", have, " and should be ", need});
     }
@@ -157,7 +157,7 @@ void write(Instruction &run, const View &view, const Matrix<N> &result) {
 }
 
 // All bytes of a tile are written with what is not said.
-PTO_HOST_WORK void spoil(Instruction &run, const View &view) {
+[[gnu::noinline]] inline void spoil(Instruction &run, const View &view) {
     check(run, view);
     Bytes &bytes = opened(run, view);
     const uint32_t first = static_cast<uint32_t>(view.address);
