@@ -69,6 +69,39 @@ fn what_packages_have_in_common_is_compiled_once_and_anew_where_it_is_damaged() 
     assert!(!objects.join("partial-killed").exists() && objects.join("partial-held").exists());
 }
 
+/// Packages of different kinds have different headers.
+#[test]
+fn what_packages_have_in_common_is_what_its_sources_include() {
+    let folder = tempfile::tempdir().unwrap();
+    let compiler = folder.path().join("compiler");
+    fs::write(&compiler, COMPILER).unwrap();
+    fs::set_permissions(&compiler, Permissions::from_mode(0o755)).unwrap();
+    let all = folder.path().join("packages");
+    let builder = HostBuilder { folder: Some(all), compiler: Some(compiler.into_os_string()) };
+    builder.build("first", "a2", &package("first")).unwrap();
+    assert_eq!(compiled(folder.path()), 1);
+    let mut other = package("other");
+    other.files.push((PathBuf::from("include/more.hpp"), b"// of its own".to_vec()));
+    builder.build("other", "a2", &other).unwrap();
+    assert_eq!(compiled(folder.path()), 1, "it is not included");
+    let mut other = package("header");
+    let with_header = |(path, bytes): &mut (PathBuf, Vec<u8>)| match path.to_str() {
+        Some("host/run.cpp") => *bytes = b"#include <pto/a.hpp>".to_vec(),
+        _ => (),
+    };
+    other.files.iter_mut().for_each(with_header);
+    other.files.push((PathBuf::from("host/pto/a.hpp"), b"  #include \"../../include/h.hpp\"".to_vec()));
+    builder.build("header", "a2", &other).unwrap();
+    assert_eq!(compiled(folder.path()), 2, "it is included");
+    other
+        .files
+        .iter_mut()
+        .filter(|(path, _)| path.ends_with("h.hpp"))
+        .for_each(|(_, bytes)| bytes.push(b' '));
+    builder.build("header2", "a2", &other).unwrap();
+    assert_eq!(compiled(folder.path()), 3, "it is included by another");
+}
+
 /// To open a pipe is to wait for what writes to it.
 #[test]
 fn a_package_that_is_not_as_it_was_built_is_built_anew_with_a_note() {
