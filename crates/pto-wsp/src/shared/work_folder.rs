@@ -16,7 +16,7 @@ const FILES: &str = ".wsp-files";
 /// A folder that this process fills. It goes when this is dropped or a signal ends the program; of a process that was killed, by [`discard`].
 #[derive(Debug)]
 pub struct WorkFolder {
-    path: PathBuf,
+    folder: PathBuf,
     files: PathBuf,
     is_kept: bool,
     /// Locked as long as the process lives. Its number would say less: those of other containers are not known here.
@@ -41,7 +41,7 @@ impl WorkFolder {
             // Before it had its lock another process may have taken it for one that is left.
             if is_at(&opened, &path) {
                 let files = path.join(FILES);
-                let made = WorkFolder { path, files, is_kept: false, opened, _leftover: leftover };
+                let made = WorkFolder { folder: path, files, is_kept: false, opened, _leftover: leftover };
                 whole(|| std::fs::create_dir(&made.files))?;
                 return Ok(made);
             }
@@ -62,9 +62,9 @@ impl WorkFolder {
 impl Drop for WorkFolder {
     fn drop(&mut self) {
         // One that got another name is no leftover, and a process with the same number may have made one of the name that it had.
-        if !self.is_kept && is_at(&self.opened, &self.path) {
+        if !self.is_kept && is_at(&self.opened, &self.folder) {
             // What cannot be removed is not worth a message.
-            let _ = std::fs::remove_dir_all(&self.path);
+            let _ = std::fs::remove_dir_all(&self.folder);
         }
     }
 }

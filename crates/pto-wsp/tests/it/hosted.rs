@@ -85,11 +85,8 @@ fn what_packages_have_in_common_is_what_its_sources_include() {
     builder.build("other", "a2", &other).unwrap();
     assert_eq!(compiled(folder.path()), 1, "it is not included");
     let mut other = package("header");
-    let with_header = |(path, bytes): &mut (PathBuf, Vec<u8>)| match path.to_str() {
-        Some("host/run.cpp") => *bytes = b"#include <pto/a.hpp>".to_vec(),
-        _ => (),
-    };
-    other.files.iter_mut().for_each(with_header);
+    let source = other.files.iter_mut().find(|(path, _)| path.ends_with("run.cpp")).unwrap();
+    source.1 = b"#include <pto/a.hpp>".to_vec();
     other.files.push((PathBuf::from("host/pto/a.hpp"), b"  #include \"../../include/h.hpp\"".to_vec()));
     builder.build("header", "a2", &other).unwrap();
     assert_eq!(compiled(folder.path()), 2, "it is included");
