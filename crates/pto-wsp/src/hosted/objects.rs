@@ -2,7 +2,7 @@
 
 use super::compiler::Compiler;
 use super::kept::{are_there, not_written, note, place, temporary, write};
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Component, Path, PathBuf};
 use wsp_ascend::COMMON_SOURCES;
 use wsp_backend::{ContentKey, Package};
@@ -77,7 +77,14 @@ pub(super) fn take(
     let (kept, objects) = (all.join(FOLDER), COMMON_SOURCES.map(of));
     let folder = kept.join(format!("{key}-{by}"));
     // Another process may take them for damaged, and put its own in their place meanwhile.
-    if are_there(&folder, &objects)? && copy(&objects, &folder, to).is_ok() {
+    let taken = || are_there(&folder, &objects).map(|are| are && copy(&objects, &folder, to).is_ok());
+    if taken()? {
+        return Ok(());
+    }
+    // Of two processes that lack them the second takes those of the first; where a file system has no locks both compile them.
+    fs::create_dir_all(&kept).map_err(|fault| not_written(&kept, &fault))?;
+    let _held = File::open(&kept).and_then(|opened| opened.lock().map(|()| opened));
+    if taken()? {
         return Ok(());
     }
     let partial = temporary(&kept)?;

@@ -99,6 +99,23 @@ fn what_packages_have_in_common_is_what_its_sources_include() {
     assert_eq!(compiled(folder.path()), 3, "it is included by another");
 }
 
+#[test]
+fn of_two_builds_at_once_one_compiles_what_they_have_in_common() {
+    let folder = tempfile::tempdir().unwrap();
+    let compiler = folder.path().join("compiler");
+    fs::write(&compiler, COMPILER).unwrap();
+    fs::set_permissions(&compiler, Permissions::from_mode(0o755)).unwrap();
+    let all = folder.path().join("packages");
+    let builder = HostBuilder { folder: Some(all), compiler: Some(compiler.into_os_string()) };
+    std::thread::scope(|scope| {
+        for key in ["first", "second", "third", "fourth"] {
+            let builder = &builder;
+            scope.spawn(move || builder.build(key, "a2", &package(key)).unwrap());
+        }
+    });
+    assert_eq!(compiled(folder.path()), 1);
+}
+
 /// To open a pipe is to wait for what writes to it.
 #[test]
 fn a_package_that_is_not_as_it_was_built_is_built_anew_with_a_note() {
