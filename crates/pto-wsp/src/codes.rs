@@ -78,10 +78,11 @@ missing: the help names it. `--allow-unused` passes over entries that nothing us
 The folder of `--cache FOLDER`, or in Python of `load(path).program(cache=FOLDER)`, cannot be made, cannot be written to, belongs to another user, or may
 be written to by its group or by others; or an entry in it is so. It is tried before the work begins. Entries hold machine code, which runs with the
 rights of the program: take a folder of your own (`chmod go-w FOLDER`). The folder around it must be there.";
-    pub CACHE_ENTRY = 517, "an entry of a cache of plans is damaged or cannot be kept",
+    pub CACHE_ENTRY = 517, "an entry of a cache is damaged or cannot be kept",
         "\
-The checksum of an entry is wrong, it ends early, or it is none: it is not used, the program is compiled, and the entry is written anew.
-Or an entry cannot be written, because the disk is full or the folder is gone. Neither changes what the program does.";
+The checksum of an entry of a cache of plans is wrong, it ends early, or it is none: it is not used, the program is compiled, and the entry is
+written anew. Or an entry cannot be written, because the disk is full or the folder is gone. Of a package that `wsp run FILE --target ascend_host` has
+built the program is not as it was built, or no regular file: the package is built anew. None of these changes what the program does.";
     pub BAD_LENGTHS = 520, "a list of lengths is wrong",
         "\
 `--generate lens=FILE` reads one whole number of tokens per line; empty lines and lines that begin with `#` are passed

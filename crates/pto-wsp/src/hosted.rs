@@ -8,7 +8,7 @@ use crate::codes::{HOST_RUN, NOT_BUILT};
 use crate::npy;
 use crate::shared::leftover::output;
 use compiler::{Compiler, LINK_OPTIONS, OPTIONS};
-use kept::{are_there, discard_old, not_written, note, place, temporary, write};
+use kept::{are_there, damage, discard_old, not_written, note, place, temporary, write};
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{BufWriter, Error, Read as _, Write as _};
@@ -147,6 +147,10 @@ impl HostRunner for HostBuilder {
         program.table(args, options).map_err(RunError::into_diagnostics)
     }
 
+    fn fits(&self, plan: &PlanSource, args: &Args, options: &RunOptions) -> Result<(), Diagnostics> {
+        CpuSimBackend::default().fits(plan, args, options).map_err(RunError::into_diagnostics)
+    }
+
     fn build(&self, key: &str, platform: &str, package: &Package) -> Result<Built, Diagnostic> {
         let begun = clock::now();
         let all = self.folder()?;
@@ -156,16 +160,19 @@ impl HostRunner for HostBuilder {
             None => key.to_owned(),
         };
         [&all, &all.join(objects::FOLDER)].into_iter().for_each(|within| discard_old(within));
-        let built = |folder: PathBuf| Built { folder, took: begun.elapsed() };
+        let built = |folder: PathBuf, notes| Built { folder, took: begun.elapsed(), notes };
         let (compiler, of) = match self.compiler() {
             Ok(found) => found,
             // What was built runs without a compiler.
-            Err(fault) => return built_before(&all, key)?.map(built).ok_or(fault),
+            Err(fault) => {
+                return built_before(&all, key)?.map(|folder| built(folder, Vec::new())).ok_or(fault);
+            }
         };
         let folder = all.join(format!("{key}-{of}"));
         if is_built(&folder)? {
-            return Ok(built(folder));
+            return Ok(built(folder, Vec::new()));
         }
+        let notes = damage(&folder, &[PROGRAM.to_owned()]).into_iter().collect();
         let partial = temporary(&all)?;
         for (path, bytes) in &package.files {
             write(partial.path(), path, bytes)?;
@@ -179,7 +186,7 @@ impl HostRunner for HostBuilder {
         compiler.link(partial.path(), library.as_ref().map(|(path, _)| path))?;
         note(partial.path(), &[PROGRAM.to_owned()])?;
         place(partial.path(), &folder, is_built)?;
-        Ok(built(folder))
+        Ok(built(folder, notes))
     }
 
     fn run(&self, built: &Built, inputs: &Arrays, options: &[String]) -> Result<Ran, Diagnostic> {

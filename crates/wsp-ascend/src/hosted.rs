@@ -34,6 +34,8 @@ pub struct Built {
     pub folder: PathBuf,
     /// How long it took to build it, or to find it.
     pub took: Duration,
+    /// Why one that was there was not taken.
+    pub notes: Vec<Diagnostic>,
 }
 
 /// What a run of a package gave.
@@ -56,6 +58,12 @@ pub trait HostRunner: Send + Sync {
     /// # Errors
     /// There is no compiler, or it fails; files cannot be written.
     fn build(&self, key: &str, platform: &str, package: &Package) -> Result<Built, Diagnostic>;
+
+    /// Whether arrays and values are what a program takes. Nothing of it is run or built.
+    ///
+    /// # Errors
+    /// What is wrong with them, as a run of `cpu_sim` says it.
+    fn fits(&self, plan: &PlanSource, args: &Args, options: &RunOptions) -> Result<(), Diagnostics>;
 
     /// The tasks of a launch.
     ///
@@ -189,10 +197,7 @@ impl HostProgram {
         Ok(match options.workload.expand {
             Expand::Usual | Expand::Loops | Expand::Host => Expansion::Loops,
             Expand::Bytecode => Expansion::Bytecode,
-            Expand::Table => {
-                let of = RunOptions { spaces: options.spaces.clone(), ..RunOptions::default() };
-                Expansion::Table(self.runner.table(&self.source, args, &of)?)
-            }
+            Expand::Table => Expansion::Table(self.runner.table(&self.source, args, &of_arrays(options))?),
         })
     }
 
@@ -220,6 +225,11 @@ impl HostProgram {
         };
         package::emit(&source, self.target, &emit)
     }
+}
+
+/// Of options those that say how arrays are taken.
+fn of_arrays(options: &RunOptions) -> RunOptions {
+    RunOptions { spaces: options.spaces.clone(), ..RunOptions::default() }
 }
 
 /// What generates the tasks of a package, for people.
@@ -288,14 +298,14 @@ impl Program for HostProgram {
 
     fn prepare(&self, args: Args, options: RunOptions) -> Result<Box<dyn Prepared>, RunError> {
         self.refuse(&options, &args)?;
-        package::fit(&self.plan, &args.arrays).map_err(RunError::Refused)?;
+        self.runner.fits(&self.source, &args, &of_arrays(&options)).map_err(RunError::Refused)?;
         let emitted = self.emitted(&args, &options).map_err(RunError::Refused)?;
         let (key, built) = self.build(&emitted.package)?;
         Ok(Box::new(Ready {
             program: self.clone(),
+            notes: [&emitted.notes[..], &built.notes].concat(),
             built,
             key,
-            notes: emitted.notes,
             args,
             options,
             outcome: None,
@@ -354,7 +364,7 @@ impl Prepared for Ready {
         all.replace(args);
         let program = self.program.clone();
         program.refuse(&self.options, &all)?;
-        package::fit(&program.plan, &all.arrays).map_err(RunError::Refused)?;
+        program.runner.fits(&program.source, &all, &of_arrays(&self.options)).map_err(RunError::Refused)?;
         let emitted = program.emitted(&all, &self.options).map_err(RunError::Refused)?;
         if package::key(&emitted.package) != self.key {
             (self.key, self.built) = program.build(&emitted.package)?;

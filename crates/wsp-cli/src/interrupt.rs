@@ -1,6 +1,6 @@
 //! Signals that end the program: at once, in every command and phase, and with nothing half done left behind.
 //!
-//! SIGINT (Ctrl-C), SIGTERM and SIGHUP are blocked in every thread and waited for by one of their own, which knows which of
+//! SIGINT (Ctrl-C), SIGTERM and the others of [`ENDING`] are blocked in every thread and waited for by one of their own, which knows which of
 //! them came: it removes what is registered as [`Leftover`] and exits with 128 and the number of the
 //! signal. One that was ignored when the program started stays ignored. SIGXFSZ is blocked too, so that a write past the limit on file sizes is an error like any other.
 
@@ -8,7 +8,19 @@ use nix::sys::signal::{SigSet, Signal};
 use pto_wsp::shared::leftover;
 pub use pto_wsp::shared::leftover::{Leftover, output, start};
 pub(crate) use pto_wsp::shared::leftover::{last, leave, whole};
-pub(crate) use pto_wsp::shared::work_folder::{WorkFolder, abandoned, discard, is_old};
+pub(crate) use pto_wsp::shared::work_folder::{Abandoned, WorkFolder, discard};
+
+/// Signals from outside that end a program: of terminals, of those who stop it, and of batch systems and limits, which announce an end by them.
+const ENDING: [Signal; 8] = [
+    Signal::SIGINT,
+    Signal::SIGTERM,
+    Signal::SIGHUP,
+    Signal::SIGQUIT,
+    Signal::SIGUSR1,
+    Signal::SIGUSR2,
+    Signal::SIGALRM,
+    Signal::SIGXCPU,
+];
 
 /// Takes the signals over. Called before any other thread starts. Where the system refuses, a signal does what it does to
 /// any program.
@@ -16,8 +28,7 @@ pub(crate) fn install() {
     // A program that `nohup` or a script's `trap "" INT` started goes on.
     let ignored = ignored();
     let heeded = |signal: Signal| ignored & (1 << (signal as u32 - 1)) == 0;
-    let ending: SigSet =
-        [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP].into_iter().filter(|&s| heeded(s)).collect();
+    let ending: SigSet = ENDING.into_iter().filter(|&signal| heeded(signal)).collect();
     let mut limits = SigSet::empty();
     limits.add(Signal::SIGXFSZ);
     let _ = limits.thread_block();

@@ -24,8 +24,8 @@ use std::process::ExitCode;
 
 /// The program `wsp`: reads the command line, does what it says, and returns the exit code.
 ///
-/// 0: done. 1: diagnostics were printed or a check failed. 2: the command line is wrong. 130, 143, 129: ended by
-/// Ctrl-C, SIGTERM, SIGHUP, with nothing written.
+/// 0: done. 1: diagnostics were printed or a check failed. 2: the command line is wrong. 128 and the number of a signal: ended by
+/// Ctrl-C, SIGTERM, SIGHUP or another one from outside, with nothing written.
 pub fn main() -> ExitCode {
     program(commands::dispatch)
 }

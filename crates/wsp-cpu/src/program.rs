@@ -329,11 +329,11 @@ impl Program {
         Ok((prepared, generators))
     }
 
-    /// Everything up to the point where the tasks of a workload could start, and the workload's values.
+    /// What the tasks of a workload begin with, and the workload's values.
     ///
     /// # Errors
-    /// What is wrong with the arrays, the options or the plan; faults of the workload.
-    pub(crate) fn prepare_tasks(
+    /// What is wrong with the arrays and the options.
+    pub(crate) fn bind_tasks(
         &self,
         tasks: &LibraryTasks,
         arrays: &Arrays,
@@ -357,11 +357,25 @@ impl Program {
         let metadata = stated
             .iter()
             .fold(Metadata::from(arrays), |all, (name, array)| all.with_array(name.as_str(), array));
-        let mut prepared = self.bind(&metadata, &LaunchOptions { set, ..options.clone() }, demand)?;
+        let prepared = self.bind(&metadata, &LaunchOptions { set, ..options.clone() }, demand)?;
+        let bindings = tasks.bind(&self.plan, &prepared.bound, &options.set, arrays)?;
+        Ok((prepared, bindings))
+    }
+
+    /// Everything up to the point where the tasks of a workload could start, and the workload's values.
+    ///
+    /// # Errors
+    /// What is wrong with the arrays, the options or the plan; faults of the workload.
+    pub(crate) fn prepare_tasks(
+        &self,
+        tasks: &LibraryTasks,
+        arrays: &Arrays,
+        options: &LaunchOptions,
+    ) -> Result<(Prepared, Bindings), Vec<Diagnostic>> {
+        let (mut prepared, bindings) = self.bind_tasks(tasks, arrays, options)?;
         prepared.recording.steps = Recording::On;
         let Prepared { bound, env, kernels, sizes, times, .. } = &mut prepared;
         let started = clock::now();
-        let bindings = tasks.bind(&self.plan, bound, &options.set, arrays)?;
         kernels.place(&tasks.schedule.policy, &self.plan, bound)?;
         *sizes = tasks.size(&bindings, &mut Planner::new(&self.plan, bound, env), kernels)?;
         times.sizing = clock::nanos_since(started);

@@ -10,9 +10,10 @@ use std::process::{Command, Output, Stdio};
 use wsp_ascend::{COMMON_SOURCES, OWN_SOURCES};
 use wsp_diag::Diagnostic;
 
-/// Options with which files are compiled, beside the one of the platform.
+/// Options with which files are compiled, beside the one of the platform. Most launches take less time than their compilation, which `-O1` makes longer
+/// by half.
 pub(super) const OPTIONS: [&str; 7] =
-    ["-std=c++17", "-O1", "-pthread", "-DWSP_ONE_FILE", "-I.", "-Iinclude", "-Ihost"];
+    ["-std=c++17", "-Og", "-pthread", "-DWSP_ONE_FILE", "-I.", "-Iinclude", "-Ihost"];
 /// Options with which objects are linked.
 pub(super) const LINK_OPTIONS: [&str; 1] = ["-pthread"];
 

@@ -1,15 +1,15 @@
 //! Folders that are filled once and kept, for other processes too: what was built is found in them, made anew where it was damaged, and put in
 //! its place whole.
 
-use crate::codes::NOT_BUILT;
+use crate::codes::{CACHE_ENTRY, NOT_BUILT};
 use crate::shared::leftover::whole;
 use crate::shared::work_folder::{WorkFolder, discard};
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::{Error, Read as _, Write as _};
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use wsp_backend::ContentKey;
-use wsp_diag::Diagnostic;
+use wsp_diag::{Diagnostic, Severity};
 
 /// The content key of what was built, as it was built.
 const BUILT: &str = "run.key";
@@ -42,7 +42,9 @@ pub(super) fn write(folder: &Path, path: &Path, bytes: &[u8]) -> Result<(), Diag
     whole(made).map_err(|fault| not_written(&path, &fault))
 }
 
+/// The bytes of a file; none of anything else: to open a pipe is to wait for what writes to it, and a device may have no end.
 fn bytes(path: &Path) -> Option<Vec<u8>> {
+    fs::metadata(path).ok().filter(Metadata::is_file)?;
     let mut bytes = Vec::new();
     File::open(path).ok()?.read_to_end(&mut bytes).ok()?;
     Some(bytes)
@@ -72,6 +74,20 @@ pub(super) fn are_there(folder: &Path, files: &[String]) -> Result<bool, Diagnos
     Ok(bytes(&folder.join(BUILT)).is_some_and(|key| Some(key) == key_of(folder, files)))
 }
 
+/// Says of a folder that is there, and not as it was built, that it is not used.
+pub(super) fn damage(folder: &Path, files: &[String]) -> Option<Diagnostic> {
+    fs::symlink_metadata(folder).ok()?;
+    let why = |name: &&str| match fs::metadata(folder.join(name)) {
+        Ok(about) if about.is_file() => None,
+        Ok(_) => Some(format!("`{name}` is no regular file")),
+        Err(fault) => Some(format!("`{name}`: {fault}")),
+    };
+    let why = [BUILT].into_iter().chain(files.iter().map(String::as_str)).find_map(|name| why(&name));
+    let message = format!("`{}` is not as it was built, and is built anew", folder.display());
+    let note = Diagnostic::new(CACHE_ENTRY, Severity::Note, message);
+    Some(note.note(why.unwrap_or_else(|| format!("`{BUILT}` does not fit"))))
+}
+
 /// Removes what builds left that were killed.
 pub(super) fn discard_old(folder: &Path) {
     let all = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -92,7 +108,7 @@ pub(super) fn place(
             return Ok(());
         }
         if tries == TRIES {
-            return Err(not_written(folder, &fault));
+            return Err(not_written(folder, &fault).help(format!("remove `{}`", folder.display())));
         }
         tries += 1;
         // What another process has removed meanwhile is no fault, and what cannot be removed is one of the next try.
@@ -135,6 +151,40 @@ mod tests {
         fs::write(all.path().join("file"), "taken").expect("the folder can be written to");
         let fault = place(&filled, &all.path().join("file"), |_| Ok(false)).expect_err("a file is there");
         assert!(fault.message.contains("file` cannot be written"), "{}", fault.message);
+        assert!(fault.help[0].contains("remove `"), "{:?}", fault.help);
         assert_eq!(bytes(&all.path().join("file")).as_deref(), Some(&b"taken"[..]));
+    }
+
+    /// Whether a thread of this process waits for something.
+    #[cfg(target_os = "linux")]
+    fn waits(thread: nix::unistd::Pid) -> bool {
+        let about = fs::read_to_string(format!("/proc/self/task/{thread}/stat")).unwrap_or_default();
+        about.rsplit_once(") ").is_some_and(|(_, state)| state.starts_with('S'))
+    }
+
+    /// As a signal does that ends the program while another thread is about to write.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn nothing_is_written_into_a_folder_that_a_signal_removes() {
+        let all = tempfile::tempdir().expect("a folder can be made");
+        let folder = temporary(all.path()).expect("a folder can be made");
+        let within = folder.path().to_owned();
+        let (tell, told) = std::sync::mpsc::channel();
+        let work = move || {
+            tell.send(nix::unistd::gettid()).expect("it is waited for");
+            write(&within, Path::new("in/file"), b"text")
+        };
+        let writing = whole(|| {
+            let writing = std::thread::spawn(work);
+            let thread = told.recv().expect("it has begun");
+            while !writing.is_finished() && !waits(thread) {
+                std::thread::yield_now();
+            }
+            fs::remove_dir_all(folder.path()).expect("it is there");
+            // A process ends here, and holds what the other thread waits for.
+            assert!(!writing.is_finished() && !folder.path().exists(), "it was written to meanwhile");
+            writing
+        });
+        writing.join().expect("it ends").expect("nothing hinders it any more");
     }
 }

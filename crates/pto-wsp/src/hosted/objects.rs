@@ -2,11 +2,12 @@
 
 use super::compiler::Compiler;
 use super::kept::{are_there, not_written, note, place, temporary, write};
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::fs::{self, File};
+use std::path::{Component, Path, PathBuf};
 use wsp_ascend::COMMON_SOURCES;
 use wsp_backend::{ContentKey, Package};
 use wsp_diag::Diagnostic;
+use wsp_ordered::OrderedSet;
 
 /// Folders of a package that these sources include from.
 const FOLDERS: [&str; 2] = ["host", "include"];
@@ -19,9 +20,38 @@ pub(super) fn of(source: &str) -> String {
     format!("{name}.o")
 }
 
-/// Files of a package that the objects are compiled from, which are the same for all packages of one kind.
+/// Files of a package that the objects are compiled from: the sources and what they include, which is the same for all packages.
 fn common_files(package: &Package) -> impl Iterator<Item = &(PathBuf, Vec<u8>)> {
-    package.files.iter().filter(|(path, _)| FOLDERS.iter().any(|folder| path.starts_with(folder)))
+    let mut open: Vec<PathBuf> =
+        COMMON_SOURCES.iter().map(|source| PathBuf::from(format!("{source}.cpp"))).collect();
+    let mut found = OrderedSet::new();
+    while let Some(path) = open.pop() {
+        let Some((path, bytes)) = package.files.iter().find(|(of, _)| *of == path) else { continue };
+        if found.insert(path.as_path()) {
+            open.extend(String::from_utf8_lossy(bytes).lines().flat_map(|line| included(path, line)));
+        }
+    }
+    package.files.iter().filter(move |(path, _)| found.contains(path.as_path()))
+}
+
+/// Where the file may be that a line of another includes.
+fn included(by: &Path, line: &str) -> Vec<PathBuf> {
+    let name = line.trim_start().strip_prefix("#include").map(str::trim_start);
+    let Some(name) = name.and_then(|name| name.get(1..)?.split(['"', '>']).next()) else { return Vec::new() };
+    let beside = by.parent().unwrap_or(Path::new(""));
+    [beside, Path::new(FOLDERS[0]), Path::new(FOLDERS[1])].map(|folder| plain(&folder.join(name))).to_vec()
+}
+
+/// A path without `..`.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => _ = plain.pop(),
+            part => plain.push(part),
+        }
+    }
+    plain
 }
 
 fn copy(objects: &[String], from: &Path, to: &Path) -> Result<(), Diagnostic> {
@@ -47,7 +77,14 @@ pub(super) fn take(
     let (kept, objects) = (all.join(FOLDER), COMMON_SOURCES.map(of));
     let folder = kept.join(format!("{key}-{by}"));
     // Another process may take them for damaged, and put its own in their place meanwhile.
-    if are_there(&folder, &objects)? && copy(&objects, &folder, to).is_ok() {
+    let taken = || are_there(&folder, &objects).map(|are| are && copy(&objects, &folder, to).is_ok());
+    if taken()? {
+        return Ok(());
+    }
+    // Of two processes that lack them the second takes those of the first; where a file system has no locks both compile them.
+    fs::create_dir_all(&kept).map_err(|fault| not_written(&kept, &fault))?;
+    let _held = File::open(&kept).and_then(|opened| opened.lock().map(|()| opened));
+    if taken()? {
         return Ok(());
     }
     let partial = temporary(&kept)?;
@@ -57,7 +94,9 @@ pub(super) fn take(
     compiler.compile(partial.path(), &COMMON_SOURCES)?;
     for folder in FOLDERS {
         let path = partial.path().join(folder);
-        fs::remove_dir_all(&path).map_err(|fault| not_written(&path, &fault))?;
+        if path.exists() {
+            fs::remove_dir_all(&path).map_err(|fault| not_written(&path, &fault))?;
+        }
     }
     note(partial.path(), &objects)?;
     copy(&objects, partial.path(), to)?;

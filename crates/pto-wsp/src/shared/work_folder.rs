@@ -1,19 +1,23 @@
 //! Folders that processes fill, and what is left of them when a process was killed.
 
-use super::leftover::{Leftover, is_at};
-use std::fs::{File, Metadata, TryLockError};
+use super::leftover::{Leftover, is_at, whole};
+use std::fs::{DirEntry, File, Metadata, TryLockError};
 use std::io::{ErrorKind, Result};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a file or folder does not change before its process is taken to be gone, where no lock tells.
+/// How long a folder does not change before its process is taken to be gone, where no lock tells.
 const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The folder with all files in the one of a process. What else lies there is of the user, who may have called a folder so.
+const FILES: &str = ".wsp-files";
 
 /// A folder that this process fills. It goes when this is dropped or a signal ends the program; of a process that was killed, by [`discard`].
 #[derive(Debug)]
 pub struct WorkFolder {
-    path: PathBuf,
+    folder: PathBuf,
+    files: PathBuf,
     is_kept: bool,
     /// Locked as long as the process lives. Its number would say less: those of other containers are not known here.
     opened: Arc<File>,
@@ -36,14 +40,17 @@ impl WorkFolder {
             let _ = opened.lock();
             // Before it had its lock another process may have taken it for one that is left.
             if is_at(&opened, &path) {
-                return Ok(WorkFolder { path, is_kept: false, opened, _leftover: leftover });
+                let files = path.join(FILES);
+                let made = WorkFolder { folder: path, files, is_kept: false, opened, _leftover: leftover };
+                whole(|| std::fs::create_dir(&made.files))?;
+                return Ok(made);
             }
         }
     }
 
-    /// Where it is.
+    /// Where its files are.
     pub fn path(&self) -> &Path {
-        &self.path
+        &self.files
     }
 
     /// Leaves it as that of a process that was killed.
@@ -55,35 +62,61 @@ impl WorkFolder {
 impl Drop for WorkFolder {
     fn drop(&mut self) {
         // One that got another name is no leftover, and a process with the same number may have made one of the name that it had.
-        if !self.is_kept && is_at(&self.opened, &self.path) {
+        if !self.is_kept && is_at(&self.opened, &self.folder) {
             // What cannot be removed is not worth a message.
-            let _ = std::fs::remove_dir_all(&self.path);
+            let _ = std::fs::remove_dir_all(&self.folder);
         }
     }
 }
 
-/// A [`WorkFolder`] whose process is gone; none where it may still be there. As long as the file is open no other process takes the folder.
-pub fn abandoned(path: &Path) -> Option<File> {
-    std::fs::symlink_metadata(path).ok().filter(Metadata::is_dir)?;
-    let folder = File::open(path).ok()?;
-    let is_free = match folder.try_lock() {
-        Ok(()) => true,
-        Err(TryLockError::WouldBlock) => false,
-        // The file system has no locks, or none of what is open to be read.
-        Err(TryLockError::Error(_)) => is_old(&folder.metadata().ok()?),
-    };
-    (is_free && is_at(&folder, path)).then_some(folder)
+/// A [`WorkFolder`] whose process is gone. No other process takes it before this is dropped.
+pub struct Abandoned {
+    path: PathBuf,
+    _opened: File,
+}
+
+impl Abandoned {
+    /// The folder of a name; none where its process may still be there, and where it is one of the user.
+    pub fn at(path: &Path) -> Option<Abandoned> {
+        std::fs::symlink_metadata(path).ok().filter(Metadata::is_dir)?;
+        let folder = File::open(path).ok()?;
+        let is_free = match folder.try_lock() {
+            Ok(()) => true,
+            Err(TryLockError::WouldBlock) => false,
+            // The file system has no locks, or none of what is open to be read.
+            Err(TryLockError::Error(_)) => is_old(&folder.metadata().ok()?),
+        };
+        let is_left = is_free && is_at(&folder, path) && is_of_process(path);
+        is_left.then(|| Abandoned { path: path.to_owned(), _opened: folder })
+    }
+
+    /// Where its files are.
+    pub fn files(&self) -> PathBuf {
+        self.path.join(FILES)
+    }
+
+    /// Removes it; what cannot be removed stays.
+    pub fn remove(self) {
+        let _ = std::fs::remove_dir_all(&self.path);
+    }
+}
+
+/// Whether a folder holds what a [`WorkFolder`] does. One that has just been made holds nothing.
+fn is_of_process(path: &Path) -> bool {
+    let is_files =
+        |entry: DirEntry| entry.file_name() == FILES && entry.file_type().is_ok_and(|kind| kind.is_dir());
+    std::fs::read_dir(path).is_ok_and(|mut all| all.all(|entry| entry.is_ok_and(is_files)))
 }
 
 /// Removes a [`WorkFolder`] whose process is gone.
 pub fn discard(path: &Path) {
-    if let Some(_lock) = abandoned(path) {
-        let _ = std::fs::remove_dir_all(path);
+    if let Some(left) = Abandoned::at(path) {
+        left.remove();
     }
 }
 
-/// Whether a file or folder has not changed for a day.
-pub fn is_old(about: &Metadata) -> bool {
+/// Whether a folder has not changed for a day.
+fn is_old(about: &Metadata) -> bool {
     let since = about.modified().ok().and_then(|changed| changed.elapsed().ok());
     since.is_some_and(|since| since > ABANDONED)
 }
@@ -105,5 +138,21 @@ mod tests {
         std::fs::remove_dir(&path).unwrap();
         drop(WorkFolder::new(&mut || path.clone()).unwrap());
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_folder_of_the_user_is_none_of_a_process_whatever_its_name() {
+        let around = tempfile::tempdir().unwrap();
+        let path = around.path().join("partial");
+        WorkFolder::new(&mut || path.clone()).unwrap().keep();
+        std::fs::create_dir(path.join("mine")).unwrap();
+        discard(&path);
+        assert!(path.join("mine").is_dir() && path.join(FILES).is_dir());
+        std::fs::remove_dir(path.join("mine")).unwrap();
+        discard(&path);
+        assert!(!path.exists());
+        std::fs::create_dir(&path).unwrap();
+        discard(&path);
+        assert!(!path.exists(), "it was made, and not filled");
     }
 }

@@ -69,6 +69,79 @@ fn what_packages_have_in_common_is_compiled_once_and_anew_where_it_is_damaged() 
     assert!(!objects.join("partial-killed").exists() && objects.join("partial-held").exists());
 }
 
+/// Packages of different kinds have different headers.
+#[test]
+fn what_packages_have_in_common_is_what_its_sources_include() {
+    let folder = tempfile::tempdir().unwrap();
+    let compiler = folder.path().join("compiler");
+    fs::write(&compiler, COMPILER).unwrap();
+    fs::set_permissions(&compiler, Permissions::from_mode(0o755)).unwrap();
+    let all = folder.path().join("packages");
+    let builder = HostBuilder { folder: Some(all), compiler: Some(compiler.into_os_string()) };
+    builder.build("first", "a2", &package("first")).unwrap();
+    assert_eq!(compiled(folder.path()), 1);
+    let mut other = package("other");
+    other.files.push((PathBuf::from("include/more.hpp"), b"// of its own".to_vec()));
+    builder.build("other", "a2", &other).unwrap();
+    assert_eq!(compiled(folder.path()), 1, "it is not included");
+    let mut other = package("header");
+    let source = other.files.iter_mut().find(|(path, _)| path.ends_with("run.cpp")).unwrap();
+    source.1 = b"#include <pto/a.hpp>".to_vec();
+    other.files.push((PathBuf::from("host/pto/a.hpp"), b"  #include \"../../include/h.hpp\"".to_vec()));
+    builder.build("header", "a2", &other).unwrap();
+    assert_eq!(compiled(folder.path()), 2, "it is included");
+    other
+        .files
+        .iter_mut()
+        .filter(|(path, _)| path.ends_with("h.hpp"))
+        .for_each(|(_, bytes)| bytes.push(b' '));
+    builder.build("header2", "a2", &other).unwrap();
+    assert_eq!(compiled(folder.path()), 3, "it is included by another");
+}
+
+#[test]
+fn of_two_builds_at_once_one_compiles_what_they_have_in_common() {
+    let folder = tempfile::tempdir().unwrap();
+    let compiler = folder.path().join("compiler");
+    fs::write(&compiler, COMPILER).unwrap();
+    fs::set_permissions(&compiler, Permissions::from_mode(0o755)).unwrap();
+    let all = folder.path().join("packages");
+    let builder = HostBuilder { folder: Some(all), compiler: Some(compiler.into_os_string()) };
+    std::thread::scope(|scope| {
+        for key in ["first", "second", "third", "fourth"] {
+            let builder = &builder;
+            scope.spawn(move || builder.build(key, "a2", &package(key)).unwrap());
+        }
+    });
+    assert_eq!(compiled(folder.path()), 1);
+}
+
+/// To open a pipe is to wait for what writes to it.
+#[test]
+fn a_package_that_is_not_as_it_was_built_is_built_anew_with_a_note() {
+    let folder = tempfile::tempdir().unwrap();
+    let compiler = folder.path().join("compiler");
+    fs::write(&compiler, COMPILER).unwrap();
+    fs::set_permissions(&compiler, Permissions::from_mode(0o755)).unwrap();
+    let all = folder.path().join("packages");
+    let builder = HostBuilder { folder: Some(all), compiler: Some(compiler.into_os_string()) };
+    let build = || builder.build("key", "a2", &package("key")).unwrap();
+    let built = build();
+    assert!(built.notes.is_empty() && build().notes.is_empty());
+    for (name, word) in [("run", "`run` is no regular file"), ("run.key", "`run.key` is no regular file")] {
+        let path = built.folder.join(name);
+        fs::remove_file(&path).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+        let [note] = &build().notes[..] else { panic!("{name} has no note") };
+        assert!(note.message.contains("is built anew") && note.notes[0] == word, "{note:?}");
+        assert!(build().notes.is_empty(), "{name}");
+    }
+    fs::write(built.folder.join("run"), "edited").unwrap();
+    let [note] = &build().notes[..] else { panic!("an edit has no note") };
+    assert_eq!(note.notes[0], "`run.key` does not fit");
+}
+
 /// What is refused has a reason, whatever the compiler says.
 #[test]
 fn a_compiler_that_says_nothing_is_named_with_what_it_did() {

@@ -31,7 +31,8 @@ pub(super) fn emit(whole: &Source<'_>, legal: &Legal) -> Result<KernelSource, Ve
     let scalars = Scalars::new(module, function, (known, sources), &locals);
     name_arrays(&legal.program, &scalars);
     let (mut tasks, mut calls, mut notes) = (Vec::new(), Vec::new(), Vec::new());
-    for task in split.tasks {
+    for (number, mut task) in split.tasks.into_iter().enumerate() {
+        task.program.name = name_of(&legal.program.name, number);
         let (made, takes) = one_core(&source, task.program, &task.inputs)?;
         takes.tensors.iter().for_each(|id| {
             scalars.tensor(*id);
@@ -56,4 +57,10 @@ pub(super) fn emit(whole: &Source<'_>, legal: &Legal) -> Result<KernelSource, Ve
     let (program, memories) = (legal.program.clone(), memories.clone());
     let unit = ExecPool::Any;
     Ok(KernelSource { name, text, arguments, unit, program, memories, notes, tasks })
+}
+
+/// The name of a part of a kernel: that of the kernel with a number behind it, as macros of `math.h` have, too: `M_PI_2`. `M_PI_n2` may be a kernel.
+fn name_of(kernel: &str, number: usize) -> String {
+    let between = if kernel.starts_with("M_") { "_part" } else { "_" };
+    format!("{kernel}{between}{number}")
 }

@@ -118,7 +118,7 @@ const HOST_LINES: &str = "#
 #   cmake -S . -B b -DPTO_HOST=ON@DEFINE && cmake --build b && b/run --inputs x.npz --outputs y.npz
 #
 # Without cmake:
-#   g++ -std=c++17 -O1 -pthread -DPTO_PLATFORM=@CHIP -DWSP_ONE_FILE -I. -Iinclude -Ihost @SOURCES@FILE -o run
+#   g++ -std=c++17 -Og -pthread -DPTO_PLATFORM=@CHIP -DWSP_ONE_FILE -I. -Iinclude -Ihost @SOURCES@FILE -o run
 ";
 
 const LIBRARY_LINES: &str = "#
@@ -148,8 +148,8 @@ get_filename_component(WSP_DEVICE_LIB \"${WSP_DEVICE_LIB}\" ABSOLUTE)
 const HOST: &str = "if(PTO_HOST)
   if(NOT CMAKE_BUILD_TYPE)
     set(CMAKE_BUILD_TYPE Release)
+    set(CMAKE_CXX_FLAGS_RELEASE \"-Og\")
   endif()
-  set(CMAKE_CXX_FLAGS_RELEASE \"-O1\")
   find_package(Threads REQUIRED)
   add_executable(run @SOURCES)
   target_include_directories(run PRIVATE . include host)

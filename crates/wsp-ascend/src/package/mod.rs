@@ -16,7 +16,6 @@
 
 mod arrays;
 mod build;
-mod fit;
 mod host_kernels;
 mod kernels;
 mod manifest;
@@ -43,7 +42,6 @@ use wsp_plan::{Array, Arrays, LoweredPlan, Target};
 use wsp_tile::Known;
 
 pub use build::{COMMON_SOURCES, OWN_SOURCES};
-pub(crate) use fit::fit;
 pub(crate) use unit::Unit;
 pub(crate) use workload::Source;
 

@@ -113,7 +113,7 @@ impl Compiled {
         let program = folder.join("graphs");
         let mut command = Command::new(compiler());
         command.current_dir(&folder).args([
-            "-O1",
+            "-O0",
             "-std=c++17",
             "-Wall",
             "-Wextra",

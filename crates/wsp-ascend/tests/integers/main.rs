@@ -203,7 +203,7 @@ impl Conditions {
         write(&folder.join("conditions.hpp"), &table);
         write(&folder.join("main.cpp"), include_str!("task_graph.cpp"));
         let mut command = Command::new(compiler());
-        command.current_dir(&folder).args(["-O1", "-std=c++17", "-Iinclude", "-I"]);
+        command.current_dir(&folder).args(["-Og", "-std=c++17", "-Iinclude", "-I"]);
         command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../wsp-device/include"));
         let output = command.args(["-o", "conditions", "main.cpp"]).output().expect("the compiler runs");
         let errors: String = String::from_utf8_lossy(&output.stderr).chars().take(4000).collect();

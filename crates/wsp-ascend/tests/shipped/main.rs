@@ -51,7 +51,7 @@ fn headers_are_used_by_threads_without_a_race() {
     let options = [
         "-Wconversion",
         "-Wno-pedantic",
-        "-O1",
+        "-Og",
         "-pthread",
         "-fsanitize=thread",
         "-o",

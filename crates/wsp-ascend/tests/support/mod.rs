@@ -122,7 +122,7 @@ impl Harness {
             write(&folder.join(format!("unit_{unit}.cpp")), &text);
         }
         let mut command = Command::new(compiler());
-        command.current_dir(&folder).args(["-O1", "-std=c++17", "-Wall", "-Wextra", "-Werror"]);
+        command.current_dir(&folder).args(["-O0", "-std=c++17", "-Wall", "-Wextra", "-Werror"]);
         command.args(["-fno-exceptions", "-fno-rtti", "-Iinclude", "-o", "expanders"]).args(sources);
         let output = command.output().expect("the compiler runs");
         let errors = String::from_utf8_lossy(&output.stderr);

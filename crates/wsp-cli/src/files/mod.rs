@@ -18,7 +18,7 @@ pub use npy::read_npy;
 pub use npz::Npz;
 pub use output::Output;
 pub(crate) use output::{Filled, keep_last};
-pub(crate) use partial::{beside, discard, is_partial, is_replacement, replacement_in};
+pub(crate) use partial::{beside, discard_in, is_partial, is_replacement, replacement_in};
 pub(crate) use pending::read_pending;
 pub(crate) use program::{read_program, try_program, write_program};
 pub(crate) use unit::{check_unit_length, read_beginning, read_unit_bytes, read_unit_text};

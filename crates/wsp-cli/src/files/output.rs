@@ -2,9 +2,9 @@
 
 use super::archive::write_to;
 use super::fault::unwritable;
-use super::partial::beside;
+use super::partial::{beside, discard_in};
 use super::place;
-use crate::interrupt::{self, Leftover};
+use crate::interrupt::{self, WorkFolder};
 use pto_wsp::codes;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{BufWriter, ErrorKind, IsTerminal as _, Write};
@@ -24,6 +24,9 @@ const SOURCES: [&str; 9] = ["pto", "wsp", "tg", "ptog", "ptow", "ptows", "npz", 
 /// Ends of names of files of which an assembler or disassembler writes one kind at a time, and of Python.
 const ASSEMBLED: [&str; 10] = ["pto", "wsp", "tg", "ptog", "ptow", "ptows", "npz", "npy", "py", "pending"];
 
+/// The name of an output in the folder that it is written in.
+const PARTIAL: &str = "file";
+
 /// A file whose path, folder and permissions were tried before the work.
 #[derive(Debug)]
 pub struct Output {
@@ -37,9 +40,8 @@ pub struct Output {
 #[derive(Debug)]
 pub(crate) struct Filled {
     output: Output,
-    partial: Option<(PathBuf, Leftover)>,
-    /// Whether it has its name.
-    named: bool,
+    /// The folder that it lies in; none of what is written as it is.
+    partial: Option<WorkFolder>,
 }
 
 impl Output {
@@ -171,36 +173,31 @@ impl Output {
         let path = &self.path;
         let Some(file) = &self.file else {
             write(path).map_err(|fault| unwritable(path, &fault))?;
-            return Ok(Filled { output: self, partial: None, named: true });
+            return Ok(Filled { output: self, partial: None });
         };
-        let partial = beside(file);
-        let leftover = Leftover::file(partial.clone());
-        let filled = Filled { partial: Some((partial, leftover)), output: self, named: false };
-        let Some((partial, _)) = &filled.partial else { return Ok(filled) };
-        let written = write(partial).and_then(|()| filled.keep_permissions(partial));
-        match written {
-            Ok(()) => Ok(filled),
-            Err(fault) => Err(unwritable(&filled.output.path, &fault)),
+        discard_in(around(file));
+        let made = WorkFolder::new(&mut || beside(file)).and_then(|partial| {
+            let within = partial.path().join(PARTIAL);
+            write(&within)?;
+            keep_permissions(file, &within)?;
+            Ok(partial)
+        });
+        match made {
+            Ok(partial) => Ok(Filled { partial: Some(partial), output: self }),
+            Err(fault) => {
+                // No message where a signal that ends the program has removed the folder: that goes on to the end.
+                interrupt::whole(|| ());
+                Err(unwritable(path, &fault))
+            }
         }
     }
 }
 
-impl Filled {
-    /// The permissions of the file that is replaced.
-    fn keep_permissions(&self, partial: &Path) -> std::io::Result<()> {
-        match self.output.file.as_ref().and_then(|file| std::fs::metadata(file).ok()) {
-            Some(meta) => std::fs::set_permissions(partial, meta.permissions()),
-            None => Ok(()),
-        }
-    }
-}
-
-impl Drop for Filled {
-    fn drop(&mut self) {
-        if let (false, Some((partial, _))) = (self.named, &self.partial) {
-            // What cannot be removed is not worth another message.
-            let _ = std::fs::remove_file(partial);
-        }
+/// The permissions of the file that is replaced.
+fn keep_permissions(file: &Path, partial: &Path) -> std::io::Result<()> {
+    match std::fs::metadata(file) {
+        Ok(meta) => std::fs::set_permissions(partial, meta.permissions()),
+        Err(_) => Ok(()),
     }
 }
 
@@ -208,23 +205,23 @@ impl Drop for Filled {
 ///
 /// # Errors
 /// A file cannot be given its name.
-pub(crate) fn keep(mut outputs: Vec<Filled>) -> Result<(), Diagnostic> {
-    interrupt::whole(|| rename(&mut outputs))
+pub(crate) fn keep(outputs: Vec<Filled>) -> Result<(), Diagnostic> {
+    interrupt::whole(|| rename(&outputs))
 }
 
 /// As [`keep`], for the outputs of a command that has nothing else to do.
 ///
 /// # Errors
 /// A file cannot be given its name.
-pub(crate) fn keep_last(mut outputs: Vec<Filled>) -> Result<(), Diagnostic> {
-    interrupt::last(|| rename(&mut outputs))
+pub(crate) fn keep_last(outputs: Vec<Filled>) -> Result<(), Diagnostic> {
+    interrupt::last(|| rename(&outputs))
 }
 
-fn rename(outputs: &mut [Filled]) -> Result<(), Diagnostic> {
+fn rename(outputs: &[Filled]) -> Result<(), Diagnostic> {
     for filled in outputs {
-        if let (Some((partial, _)), Some(file)) = (&filled.partial, &filled.output.file) {
-            std::fs::rename(partial, file).map_err(|fault| unwritable(&filled.output.path, &fault))?;
-            filled.named = true;
+        if let (Some(partial), Some(file)) = (&filled.partial, &filled.output.file) {
+            let renamed = std::fs::rename(partial.path().join(PARTIAL), file);
+            renamed.map_err(|fault| unwritable(&filled.output.path, &fault))?;
         }
     }
     Ok(())
@@ -243,9 +240,14 @@ fn target(path: &Path) -> std::io::Result<PathBuf> {
     Err(std::io::Error::other("too many links"))
 }
 
-/// Tries to make a file beside `file`.
+/// The folder of a file.
+fn around(file: &Path) -> &Path {
+    file.parent().filter(|around| !around.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Tries to make a folder beside `file`, as the one that it is written in.
 fn try_folder(path: &Path, file: &Path) -> Result<(), Diagnostic> {
-    let folder = file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = around(file);
     match std::fs::metadata(folder) {
         Ok(meta) if meta.is_dir() => {}
         Ok(_) => {
@@ -257,11 +259,7 @@ fn try_folder(path: &Path, file: &Path) -> Result<(), Diagnostic> {
             return Err(refused(message).help(format!("`mkdir -p {}`", folder.display())));
         }
     }
-    let partial = beside(file);
-    let _leftover = Leftover::file(partial.clone());
-    let made = OpenOptions::new().write(true).create_new(true).open(&partial);
-    made.map_err(|fault| unwritable(path, &fault))?;
-    std::fs::remove_file(&partial).map_err(|fault| unwritable(path, &fault))
+    WorkFolder::new(&mut || beside(file)).map(drop).map_err(|fault| unwritable(path, &fault))
 }
 
 /// Whether a path leads to where standard output goes; anything may go to a device that keeps nothing.

@@ -1,12 +1,12 @@
-//! Names of files and folders that are not complete, or were not when their process was killed.
+//! Names of folders with what is not complete, or was not when its process was killed.
 
-use std::fs::{self, Metadata};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// How all of these names begin.
 const START: &str = ".wsp-";
-/// How those end that stand beside what they are to become.
+/// How those end of folders with what is to stand beside them.
 const PARTIAL: &str = ".partial";
 /// How those end of folders whose files are to take their places in the folder around them.
 const REPLACEMENT: &str = ".replacement";
@@ -14,7 +14,7 @@ const REPLACEMENT: &str = ".replacement";
 /// What this process has named.
 static NAMED: AtomicU32 = AtomicU32::new(0);
 
-/// A free name beside a file, so that a rename stays on one file system; short, since names have a longest length.
+/// A free name for a folder beside a file or folder that is to come of it, so that a rename stays on one file system; short, since names have a longest length.
 pub(crate) fn beside(file: &Path) -> PathBuf {
     free(|name| file.with_file_name(name), PARTIAL)
 }
@@ -53,18 +53,9 @@ fn has(name: &Path, end: &str) -> bool {
         .is_some_and(|(process, at)| is_number(process) && is_number(at))
 }
 
-/// Removes what has a name of [`beside`] and whose process is gone: a folder that nothing holds, a file that is old. A file is not held, and numbers
-/// of processes say nothing: those of other containers and machines that write there are not known here.
-pub(crate) fn discard(path: &Path) {
-    let Ok(about) = fs::symlink_metadata(path) else { return };
-    if about.is_dir() {
-        crate::interrupt::discard(path);
-    } else if is_file_left(&about) {
-        // What cannot be removed stays.
-        let _ = fs::remove_file(path);
-    }
-}
-
-fn is_file_left(about: &Metadata) -> bool {
-    about.is_file() && crate::interrupt::is_old(about)
+/// Removes what processes left in a folder that were killed while they wrote something there.
+pub(crate) fn discard_in(folder: &Path) {
+    let all = fs::read_dir(folder).into_iter().flatten().flatten();
+    let partial = all.filter(|entry| is_partial(Path::new(&entry.file_name())));
+    partial.for_each(|entry| crate::interrupt::discard(&entry.path()));
 }

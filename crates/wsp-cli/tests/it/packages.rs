@@ -163,7 +163,7 @@ fn linked_with(package: &Path, kernels: &Path, libraries: &[&Path], options: &[&
     };
     ["aicore_dispatch.cpp", "kernel_list.h", "task_abi.h"].into_iter().for_each(same);
     let mut compile = Command::new(std::env::var_os("CXX").unwrap_or("c++".into()));
-    compile.current_dir(package).args(["-std=c++17", "-O1", "-pthread", "-DWSP_ONE_FILE"]);
+    compile.current_dir(package).args(["-std=c++17", beside::LEVEL, "-pthread", "-DWSP_ONE_FILE"]);
     compile.args(["-I.", "-Iinclude", "-Ihost"]);
     let own = OWN_SOURCES.iter().filter(|source| !shared_sources().any(|shared| shared == **source));
     let objects = shared_sources().map(|source| Path::new(source).with_extension("o"));

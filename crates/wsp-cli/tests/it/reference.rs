@@ -168,3 +168,34 @@ fn a_reference_is_refused_where_no_kernel_computes() {
     assert!(err.contains("`--reference` has no meaning"), "{err}");
     assert_eq!(references.run(&["p.pto", "--no-check"], "").0, 2);
 }
+
+/// The results are written before they are compared. What is left of them goes with what is written beside them next.
+#[test]
+fn results_of_a_run_that_was_killed_do_not_stay() {
+    let references = References::new(NUMPY);
+    let kills = "import os, signal\ndef reference(x):\n    os.kill(os.getppid(), signal.SIGKILL)\n    signal.pause()\n";
+    let named = || {
+        let all = std::fs::read_dir(references.0.0.path()).unwrap();
+        let all = all.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        all.filter(|name| name.starts_with(".wsp-") || name == "o.npz").collect::<Vec<_>>()
+    };
+    let file = references.0.at("p.pto");
+    let to = references.0.at("package");
+    for next in [
+        &["run", &file, "--generate", "rows=6", "--no-check", "--outputs", "o.npz"][..],
+        &["emit", &file, "--target", "a2", "-o", &to],
+    ] {
+        std::fs::write(references.0.path("r.py"), kills).unwrap();
+        let mut killed = wsp(&["run", "p.pto", "--generate", "rows=6", "--outputs", "o.npz"]);
+        killed.current_dir(references.0.0.path()).env("PYTHONPATH", references.0.0.path());
+        let killed = killed.args(["--reference", "r.py"]).output().unwrap();
+        assert_eq!(killed.status.code(), None, "{}", String::from_utf8_lossy(&killed.stderr));
+        let left = named().into_iter().filter(|name| name != "o.npz").collect::<Vec<_>>();
+        assert!(matches!(&left[..], [name] if name.ends_with(".partial")), "{left:?}");
+        let mut next = wsp(next);
+        next.current_dir(references.0.0.path());
+        let (code, out, err) = ended(next);
+        assert_eq!(code, 0, "{out}{err}");
+        assert_eq!(named(), ["o.npz"]);
+    }
+}

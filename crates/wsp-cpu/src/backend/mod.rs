@@ -74,6 +74,20 @@ impl Backend for CpuSimBackend {
 }
 
 impl CpuSimBackend {
+    /// Whether arrays and values are what a program takes: names, element types, dimensions, tables. Nothing is generated and nothing runs.
+    ///
+    /// # Errors
+    /// As [`Program::prepare`] reports what is wrong with them.
+    pub fn fits(&self, plan: &PlanSource, args: &Args, options: &RunOptions) -> Result<(), RunError> {
+        match plan {
+            PlanSource::Spaces(plan) => SpaceProgram::new(plan.clone(), self).fits(args, options),
+            PlanSource::Workload(plan) => TaskProgram::new(plan, self).map_err(refused)?.fits(args, options),
+            PlanSource::Unit(unit) => {
+                UnitProgram::new(unit.clone(), self).map_err(refused)?.fits(args, options)
+            }
+        }
+    }
+
     /// Refuses what would be without effect on a kind of program.
     fn refuse_options(&self, plan: &PlanSource) -> Result<(), Diagnostic> {
         let kind = plan.kind();

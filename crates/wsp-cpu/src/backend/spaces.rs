@@ -4,6 +4,7 @@ use super::{CpuSimBackend, failed, in_virtual_time, ordered, refuse, refused, ru
 use crate::codes::BAD_OPTION;
 use crate::in_place;
 use crate::machine;
+use crate::metadata::Metadata;
 use crate::options::LaunchOptions;
 use crate::plan::{Capacity, Plan};
 use crate::prepared::ReadyLaunch;
@@ -70,6 +71,13 @@ impl SpaceProgram {
         let aicpus = options.workload.aicpus;
         let mode = if options.plain { Mode::Plain } else { self.mode };
         Ok(LaunchOptions { threads, window, aicpus, seed, replay, trace, mode, ..common })
+    }
+}
+
+impl SpaceProgram {
+    pub(super) fn fits(&self, args: &Args, options: &RunOptions) -> Result<(), RunError> {
+        let launch = self.launch_options(args, options)?;
+        self.program.bind_metadata(&Metadata::from(&args.arrays), &launch).map(drop).map_err(refused)
     }
 }
 

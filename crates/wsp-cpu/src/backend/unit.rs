@@ -3,7 +3,7 @@
 use super::{CpuSimBackend, failed, refuse, refused, runs_kernels};
 use crate::codes::BAD_OPTION;
 use crate::machine;
-use crate::tg::{CheckedUnit, Session, SessionOptions, TgKernels, simulate};
+use crate::tg::{CheckedUnit, Session, SessionOptions, TgKernels, fits, simulate};
 use crate::workload::settings;
 use std::sync::Arc;
 use std::time::Duration;
@@ -58,6 +58,12 @@ impl UnitProgram {
             false => runs_kernels(backend.mode, backend.engine).to_vec(),
         };
         Ok(UnitProgram { unit, kernels: Arc::new(kernels), runs_kernels, compiled })
+    }
+
+    pub(super) fn fits(&self, args: &Args, options: &RunOptions) -> Result<(), RunError> {
+        options.check(ProgramKind::Unit)?;
+        let begin = session_options(&self.unit, args, options)?;
+        fits(&self.unit.module, &self.kernels, &begin).map_err(refused)
     }
 
     /// Nodes and edges of the graphs as the file has them, numbered over all graphs in order: what goes round runs as often as its loop says.

@@ -66,6 +66,11 @@ impl TaskProgram {
         PreparedRun::new(&self.program, inputs, self.options(options)).map_err(refused)
     }
 
+    pub(super) fn fits(&self, args: &Args, options: &RunOptions) -> Result<(), RunError> {
+        self.check_kind(options)?;
+        self.program.fits(&inputs(args, &options.workload)).map_err(refused)
+    }
+
     /// Streams that the schedule asks for.
     fn streams(&self) -> u32 {
         self.program.schedule().policy.streams.unwrap_or(1)

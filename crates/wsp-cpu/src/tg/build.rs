@@ -39,6 +39,35 @@ pub(crate) struct CheckedUnit {
     checked: Checked,
 }
 
+/// Whether arrays and values are what a unit takes.
+///
+/// # Errors
+/// What is wrong with them.
+pub(crate) fn fits(
+    module: &TgModule,
+    kernels: &TgKernels,
+    options: &SessionOptions,
+) -> Result<(), Vec<Diagnostic>> {
+    let signatures = kernels.signatures();
+    let plan = elaborate(module, &signatures, &ElaborateOptions::default())?;
+    scalars::values(module, &options.scalars)?;
+    table(module, &plan, &signatures, options).map(drop)
+}
+
+/// The tensors of a unit, with the arrays that they are given.
+fn table(
+    module: &TgModule,
+    plan: &UnitPlan,
+    signatures: &Signatures,
+    options: &SessionOptions,
+) -> Result<TensorTable, Vec<Diagnostic>> {
+    let mut table = TensorTable::new(plan, module);
+    let named: Vec<&str> =
+        signatures.iter().flat_map(|kernel| &kernel.resident).map(|of| of.name.as_str()).collect();
+    take_inputs(&mut table, given(options), &named)?;
+    Ok(table)
+}
+
 impl Session {
     /// Checks a unit, elaborates it, and gives it kernels, memory and first values.
     ///
@@ -68,12 +97,9 @@ impl CheckedUnit {
         let mut checked = check(module, kernels, &signatures, options)?;
         let mut plan = elaborate(module, &signatures, &ElaborateOptions::default())?;
         let scalars = scalars::values(module, &options.scalars)?;
-        let mut table = TensorTable::new(&plan, module);
-        table.recording = options.recording;
-        let named: Vec<&str> =
-            signatures.iter().flat_map(|kernel| &kernel.resident).map(|of| of.name.as_str()).collect();
         check_gaps(options)?;
-        take_inputs(&mut table, given(options), &named)?;
+        let mut table = table(module, &plan, &signatures, options)?;
+        table.recording = options.recording;
         take_sizes(&mut table, &plan, &signatures);
         let graphs = std::mem::take(&mut plan.graphs);
         let mut residents = OrderedMap::new();

@@ -59,7 +59,7 @@ mod values;
 mod watch;
 mod workspaces;
 
-pub(crate) use build::CheckedUnit;
+pub(crate) use build::{CheckedUnit, fits};
 pub use cx::{BoundArg, TgCx};
 pub use kernels::TgKernels;
 pub use memory::TensorRange;

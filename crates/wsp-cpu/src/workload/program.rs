@@ -142,6 +142,20 @@ impl WorkloadProgram {
         declared.into_iter().flatten().map(String::as_str)
     }
 
+    /// Whether arrays and values are what the workload takes.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub(crate) fn fits(&self, inputs: &WorkloadInputs) -> Result<(), Vec<Diagnostic>> {
+        match &self.kind {
+            Kind::Declared(declared) => bound(&declared.module, inputs).map(drop),
+            Kind::Library(kernels) => {
+                let options = run::launch_options(kernels, inputs, &WorkloadOptions::default());
+                kernels.program.bind_tasks(&kernels.tasks, &inputs.arrays, &options).map(drop)
+            }
+        }
+    }
+
     /// The tasks and their edges, those of the schedule where `deps` is not given, without running anything. Of the options only
     /// `cancel` has a meaning here.
     ///

@@ -128,11 +128,10 @@ fn other(package: &Path, within: &Path, files: &[String]) -> Option<PathBuf> {
         }
         let is_file = kind.is_some_and(|kind| kind.is_file());
         let is_own = files.iter().any(|file| Path::new(file) == path) || path == Path::new(MANIFEST);
-        let is_left = is_partial(&name) || is_replacement(&name);
-        let is_beside = is_folder && (is_left || whole.join("CMakeCache.txt").is_file())
-            || is_file && path == Path::new(PROGRAM);
-        let is_known = is_file && (is_own || is_partial(&name));
-        (!(is_beside && within == Path::new("") || is_known)).then_some(path)
+        let is_left = is_folder && (is_partial(&name) || is_replacement(&name));
+        let is_beside =
+            is_folder && whole.join("CMakeCache.txt").is_file() || is_file && path == Path::new(PROGRAM);
+        (!(is_left || is_beside && within == Path::new("") || is_file && is_own)).then_some(path)
     })
 }
 

@@ -5,7 +5,7 @@
 //! put in its place by the next one.
 
 use super::{earlier, halves};
-use crate::files::{beside, discard, is_partial, replacement_in, unwritable};
+use crate::files::{beside, discard_in, replacement_in, unwritable};
 use crate::interrupt::{self, Leftover, WorkFolder};
 use pto_wsp::codes;
 use std::fs::{self, File};
@@ -107,15 +107,7 @@ fn begun(folder: &Path, names: &mut dyn FnMut() -> PathBuf) -> Result<WorkFolder
     WorkFolder::new(names).map_err(|fault| unwritable(folder, &fault))
 }
 
-/// Removes what processes left in a folder that were killed while they wrote something beside it.
-fn discard_in(folder: &Path) {
-    earlier::entries(folder)
-        .iter()
-        .filter(|name| is_partial(name))
-        .for_each(|name| discard(&folder.join(name)));
-}
-
-/// As [`discard_in`], in a folder and in those of the files of a package.
+/// [`discard_in`] a folder and in those of the files of a package.
 fn discard_partial(folder: &Path, package: &Package) {
     let places: OrderedSet<&Path> = package.files.iter().filter_map(|(path, _)| path.parent()).collect();
     places.iter().for_each(|place| discard_in(&folder.join(place)));

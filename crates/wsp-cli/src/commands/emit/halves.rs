@@ -5,7 +5,7 @@
 
 use super::earlier::{entries, link_on_the_way, read};
 use crate::files::{is_replacement, unwritable};
-use crate::interrupt::{self, abandoned};
+use crate::interrupt::{self, Abandoned};
 use std::fs;
 use std::path::{Path, PathBuf};
 use wsp_backend::{ContentKey, MANIFEST, listed_in};
@@ -43,8 +43,8 @@ pub(super) fn take_places<'a>(
 /// As [`take_places`].
 pub(super) fn finish(folder: &Path) -> Result<(), Diagnostic> {
     for name in entries(folder).iter().filter(|name| is_replacement(name)) {
-        let from = folder.join(name);
-        let Some(_lock) = abandoned(&from) else { continue };
+        let Some(left) = Abandoned::at(&folder.join(name)) else { continue };
+        let from = left.files();
         let manifest = read(&from.join(MANIFEST)).unwrap_or_default();
         if let Some(files) = listed_in(&manifest) {
             let before = read(&folder.join(MANIFEST)).unwrap_or_default();
@@ -52,8 +52,7 @@ pub(super) fn finish(folder: &Path) -> Result<(), Diagnostic> {
             let files = files.iter().map(|(path, _)| Path::new(*path)).chain([Path::new(MANIFEST)]);
             take_places(&from, folder, files, &gone)?;
         }
-        // What cannot be removed stays.
-        let _ = fs::remove_dir_all(&from);
+        left.remove();
     }
     Ok(())
 }

@@ -15,8 +15,8 @@ pub(super) fn compile(folder: &Path, options: &[&str]) {
     assert_eq!(code, 0, "{out}{err}");
 }
 
-/// How packages are compiled that run many times: a run takes a sixth of the time of what is not optimised.
-pub(super) const LEVEL: &str = "-O1";
+/// How packages are compiled, as `wsp run` does it.
+pub(super) const LEVEL: &str = "-Og";
 
 /// The files of folders of outputs, by the rounds that wrote them.
 fn rounds(folder: &Path, count: usize) -> Vec<Vec<Vec<u8>>> {

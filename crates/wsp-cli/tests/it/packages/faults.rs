@@ -2,7 +2,10 @@
 
 use super::{built, hosted, linked};
 use crate::command::{Folder, ended, run};
+use std::collections::BTreeMap;
 use std::process::Command;
+use wsp_core::DType;
+use wsp_plan::Array;
 
 /// Two operands without a value, in each place where C++ leaves open which is computed first: of operators of generators and of a comparison, of a
 /// call, and of the operators and functions of a kernel. Names are words of C++ that the language does not have.
@@ -112,7 +115,7 @@ fn outputs_that_tasks_leave_unwritten_end_every_run_with_one_status() {
     let folder = Folder::with(&[("part.pto", PART)]);
     let file = folder.at("part.pto");
     let (inputs, outputs) = (folder.path("inputs"), folder.path("y.npz"));
-    super::save(&inputs, "x", &wsp_plan::Array::of(&[4, 16], &super::numbers(1, 64)).unwrap());
+    super::save(&inputs, "x", &Array::of(&[4, 16], &super::numbers(1, 64)).unwrap());
     let x = format!("x={}", inputs.join("x.npy").display());
     let part = "32 of 64 elements of `y` never written";
     for (first, code, word) in
@@ -173,31 +176,76 @@ fn a_priority_that_does_not_fit_has_its_place() {
     }
 }
 
-/// No compiler is asked first.
+/// Adds an array that both targets share to rows of another, which a table names.
+const ROWS: &str = "PTO_SHAPE(x, rows, 16)\nPTO_SHAPE(y, rows, 16)\nPTO_SHAPE(z, 8, 16)\nstruct D { uint32_t r; };
+PTO_KERNEL_IMPL(add) {
+    auto d = PTO_GET_DESCRIPTOR<D>();
+    VecTile<float, 4, 16> t, u; TLOAD(t, x, {d.r, 0}); TLOAD(u, z, {0, 0}); TADD(t, t, u); TSTORE(y, t, {d.r, 0});
+}
+";
+const ROWS_OF_SPACE: &str = "PTO_SHAPE(lens, count)
+PTO_SPACE(S) { PTO_AXIS(i, 0, count) }
+PTO_DESCRIPTOR_GEN(S) { PTO_SCHEDULED_FOR(i) { PTO_EMIT_DESCRIPTOR(D{ .r = lens[i] }); } }
+void go(Tensor<float> x, Tensor<float> y, Tensor<float> z, uint32_t* lens) { PTO_LAUNCH(S, { .x = x, .y = y, .z = z, .lens = lens }); }
+";
+const ROWS_OF_TABLE: &str = "use \"rows.pto\";\nparam count = 2;\ntable lens[count];\nworkload main { parallel for i in 0..count { add(r = lens[i]); } }\n";
+
+/// No compiler is asked first: the words are those of a run that compiles nothing.
 #[test]
-fn arrays_of_other_dimensions_are_refused_before_anything_is_compiled() {
-    let copy = "PTO_SHAPE(x, rows, 16)\nPTO_SHAPE(y, rows, 16)\nPTO_SPACE(Rows) { PTO_AXIS(row, 0, rows) }\n\
-        struct A { uint32_t row; };\nPTO_DESCRIPTOR_GEN(Rows) { PTO_SCHEDULED_FOR(row) { PTO_EMIT_DESCRIPTOR(A{ .row = row }); } }\n\
-        PTO_KERNEL_IMPL(copy) { auto d = PTO_GET_DESCRIPTOR<A>(); VecTile<float, 1, 16> t; TLOAD(t, x, {d.row, 0}); TSTORE(y, t, {d.row, 0}); }\n\
-        void go(Tensor<float> x, Tensor<float> y) { PTO_LAUNCH(Rows, { .x = x, .y = y }); }\n";
-    let folder = Folder::with(&[("copy.pto", copy)]);
-    let inputs = folder.path("inputs");
-    for (shape, wsp, word) in [
-        (&[4, 15][..], "WSP0552", "dimension 1 of array `x` is 15, but must be 16"),
-        (&[64], "WSP0551", "array `x` has 1 dimension, but `x` is declared with 2"),
-    ] {
-        let count = shape.iter().product::<u64>() as usize;
-        super::save(&inputs, "x", &wsp_plan::Array::of(shape, &super::numbers(1, count)).unwrap());
-        let x = format!("x={}", inputs.join("x.npy").display());
-        // In the words of a run that compiles nothing.
-        let [own, plain] = ["ascend_host", "cpu_sim"].map(|target| {
-            let args = ["run", &folder.at("copy.pto"), "--target", target, "--input", &x];
-            let mut command = crate::command::wsp(&args);
-            command.env("XDG_CACHE_HOME", folder.path("cache")).env("CXX", "false");
-            ended(command)
+fn arrays_that_a_program_does_not_take_are_refused_before_anything_is_compiled() {
+    let space = format!("{ROWS}{ROWS_OF_SPACE}");
+    let folder = Folder::with(&[("space.pto", &space), ("rows.pto", ROWS), ("table.wsp", ROWS_OF_TABLE)]);
+    let floats =
+        |shape: &[u64]| Array::of(shape, &vec![1.0f32; shape.iter().product::<u64>() as usize]).unwrap();
+    let rows =
+        || [("x", Some(floats(&[8, 16]))), ("z", Some(floats(&[8, 16]))), ("lens", Some(words(&[0, 4])))];
+    let halves = Array::of(&[8, 16], &[0x3C00u16; 128]).unwrap().reinterpret(DType::F16).unwrap();
+    // Of what is in a table a launch decides, and kernels of a used file take real numbers of any width.
+    let taken = "";
+    let all = [
+        ("x", Some(floats(&[8, 15])), ["WSP0552", "WSP0552"]),
+        ("x", Some(floats(&[128])), ["WSP0551", "WSP0551"]),
+        ("x", Some(halves), ["WSP0553", taken]),
+        ("x", Some(Array::of(&[8, 16], &[1i32; 128]).unwrap()), ["WSP0553", "WSP0553"]),
+        ("x", Some(Array::of(&[8, 16], &[1f64; 128]).unwrap()), ["WSP0553", "WSP0553"]),
+        ("x", None, ["WSP0550", "WSP0550"]),
+        ("y", Some(floats(&[9, 16])), ["WSP0552", "WSP0552"]),
+        ("z", Some(floats(&[7, 16])), ["WSP0552", "WSP0552"]),
+        ("lens", Some(floats(&[2])), ["WSP0553", "WSP0863"]),
+        ("lens", Some(Array::of(&[1, 2], &[0u32, 4]).unwrap()), ["WSP0551", "WSP0863"]),
+        ("lens", Some(Array::of(&[2], &[0i32, -4]).unwrap()), ["WSP0565", taken]),
+        ("lens", Some(Array::of(&[2], &[0u64, 1 << 40]).unwrap()), ["WSP0565", taken]),
+        ("lens", Some(words(&[])), [taken, "WSP0803"]),
+        ("lens", None, ["WSP0550", "WSP0801"]),
+        ("w", Some(floats(&[3])), ["WSP0882", "WSP0882"]),
+    ];
+    for (name, array, codes) in all {
+        let given: BTreeMap<&str, Option<Array>> = rows().into_iter().chain([(name, array)]).collect();
+        let _ = std::fs::remove_dir_all(folder.path("in"));
+        given.iter().filter_map(|(name, array)| Some((name, array.as_ref()?))).for_each(|(name, array)| {
+            super::save(&folder.path("in"), name, array);
         });
-        let (code, _, err) = &own;
-        assert!(*code == 1 && err.contains(wsp) && err.contains(word), "{err}");
-        assert_eq!(own, plain);
+        let given = std::fs::read_dir(folder.path("in")).unwrap().map(|entry| entry.unwrap().path());
+        let given: Vec<String> =
+            given.map(|file| format!("{}={}", file.file_stem().unwrap().display(), file.display())).collect();
+        let codes = ["space.pto", "table.wsp"].into_iter().zip(codes);
+        for (file, code) in codes.filter(|(_, code)| *code != taken) {
+            let [own, plain] = ["ascend_host", "cpu_sim"].map(|target| {
+                let mut args =
+                    vec!["run".to_owned(), folder.at(file), "--target".to_owned(), target.to_owned()];
+                given.iter().for_each(|given| args.extend(["--input".to_owned(), given.clone()]));
+                let args: Vec<&str> = args.iter().map(String::as_str).collect();
+                let mut command = crate::command::wsp(&args);
+                command.env("XDG_CACHE_HOME", folder.path("cache")).env("CXX", "false");
+                ended(command)
+            });
+            let (status, _, err) = &own;
+            assert!(*status == 1 && err.contains(&format!("error[{code}")), "{file} {name}: {err}");
+            assert_eq!(own, plain, "{file} {name}");
+        }
     }
+}
+
+fn words(words: &[u32]) -> Array {
+    Array::of(&[words.len() as u64], words).unwrap()
 }

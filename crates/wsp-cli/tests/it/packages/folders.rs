@@ -141,15 +141,15 @@ fn a_folder_that_another_process_has_begun_stays() {
     let names = [".wsp-999999-0.partial", ".wsp-999999-1.partial", ".wsp-notes.partial", ".wsp-9-.partial"];
     let all = names.map(|name| folder.path(name));
     for path in &all {
-        std::fs::create_dir(path).unwrap();
-        std::fs::write(path.join("main.cpp"), "begun").unwrap();
+        std::fs::create_dir_all(path.join(".wsp-files")).unwrap();
+        std::fs::write(path.join(".wsp-files/main.cpp"), "begun").unwrap();
     }
     let held = std::fs::File::open(&all[0]).unwrap();
     held.lock().unwrap();
     let (code, _, err) = run(&["emit", &folder.at("two.pto"), "--target", "a2", "-o", &folder.at("p")]);
     assert_eq!((code, err.as_str()), (0, ""));
     assert!(folder.path("p/main.cpp").is_file());
-    assert_eq!(all.map(|path| path.join("main.cpp").exists()), [true, false, true, true]);
+    assert_eq!(all.map(|path| path.join(".wsp-files/main.cpp").exists()), [true, false, true, true]);
 }
 
 #[test]
@@ -304,7 +304,7 @@ fn kernels_whose_names_are_one_in_cpp_get_two() {
     assert!(code == 1 && err.contains("kernel `k` and kernel `K` have one name in C++: `K_TASK`"), "{err}");
 }
 
-/// Parts of a kernel have its name with a number behind it, and other kernels may be called so.
+/// Parts of a kernel have its name with a number behind it, and other kernels may be called so, and macros of `math.h`.
 #[test]
 fn names_in_cpp_are_apart_from_those_of_parts_and_of_others() {
     let pair = "TADDS(t, t, 1.0f); RightTile<float, 64, 64> w; TLOAD(w, x, {0, 0}); VecTile<float, 16, 64> o; \
@@ -324,7 +324,7 @@ fn names_in_cpp_are_apart_from_those_of_parts_and_of_others() {
             + &emits
             + "} }\nvoid go(Tensor<float> x, Tensor<float> y) { PTO_LAUNCH(P, { .x = x, .y = y }); }\n"
     };
-    let parts = program(&[("k", pair), ("k_", copy)]);
+    let parts = program(&[("k", pair), ("k_", copy), ("M_PI", pair)]);
     let several = program(&[("k", copy), ("k_", copy), ("k_2", copy), ("k_n2", copy)]);
     let called = program(&[("k", pair), ("k_2", copy)]);
     let folder = Folder::with(&[("parts.pto", &parts), ("several.pto", &several), ("called.pto", &called)]);
@@ -332,7 +332,20 @@ fn names_in_cpp_are_apart_from_those_of_parts_and_of_others() {
         run(&["emit", &folder.at(name), "--target", "a2", "--stage", stage, "-o", &folder.at(to)])
     };
     for (name, files) in [
-        ("parts", &["k.hpp", "k_0.cpp", "k_1.cpp", "k_2.cpp", "k_n2.cpp"][..]),
+        (
+            "parts",
+            &[
+                "M_PI.hpp",
+                "M_PI_part0.cpp",
+                "M_PI_part1.cpp",
+                "M_PI_part2.cpp",
+                "k.hpp",
+                "k_0.cpp",
+                "k_1.cpp",
+                "k_2.cpp",
+                "k_n2.cpp",
+            ][..],
+        ),
         ("several", &["k.cpp", "k_2.cpp", "k_n2.cpp", "k_n3.cpp"]),
     ] {
         for (stage, to) in [("package", "p/kernels"), ("kernels", "k")] {

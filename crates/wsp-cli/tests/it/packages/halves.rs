@@ -3,7 +3,6 @@
 use super::TWO_KERNELS;
 use super::folders::tree;
 use crate::command::{Folder, run};
-use std::time::{Duration, SystemTime};
 
 /// A package, and another one whose files lie in it: those from `taken` on, and the manifest, have not taken their places.
 struct Halves {
@@ -36,17 +35,23 @@ impl Halves {
         assert!(copy.status().unwrap().success());
     }
 
+    /// A folder as a process leaves it that is killed, with the files of a package.
+    fn left(&self, from: &str, to: &str) {
+        std::fs::create_dir_all(self.folder.path(to)).unwrap();
+        self.copy(from, &format!("{to}/.wsp-files"));
+    }
+
     /// As a process leaves it that is killed when so many files have their places.
     fn make(&self, taken: usize) {
         let _ = std::fs::remove_dir_all(self.folder.path("p"));
         self.copy("two", "p");
-        self.copy("other", "p/.wsp-999999-0.replacement");
+        self.left("other", "p/.wsp-999999-0.replacement");
         std::fs::create_dir(self.folder.path("p/b")).unwrap();
         [("p/b/CMakeCache.txt", "cmake"), ("p/run", "built")]
             .into_iter()
             .for_each(|(path, text)| std::fs::write(self.folder.path(path), text).unwrap());
         for file in &self.files[..taken] {
-            let from = self.folder.path("p/.wsp-999999-0.replacement").join(file);
+            let from = self.folder.path("p/.wsp-999999-0.replacement/.wsp-files").join(file);
             std::fs::rename(from, self.folder.path("p").join(file)).unwrap();
         }
     }
@@ -83,7 +88,7 @@ fn a_replacement_that_was_killed_is_ended_by_the_next_one() {
     }
     // One that had not begun to take places goes.
     halves.make(0);
-    std::fs::remove_file(halves.folder.path("p/.wsp-999999-0.replacement/manifest.json")).unwrap();
+    std::fs::remove_file(halves.folder.path("p/.wsp-999999-0.replacement/.wsp-files/manifest.json")).unwrap();
     assert_eq!(halves.emit("two", "p").0, 0);
     whole("two");
 }
@@ -117,7 +122,7 @@ fn a_package_that_was_begun_beside_is_not_spread_over_the_folder() {
         let file = halves.folder.path(name);
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         std::fs::write(&file, "mine").unwrap();
-        halves.copy("other", "out/.wsp-999999-0.partial");
+        halves.left("other", "out/.wsp-999999-0.partial");
         let before = tree(&halves.folder.path("out"));
         let (code, out, err) = halves.emit("other", "out");
         assert!(code == 1 && out.is_empty() && err.contains("and no package"), "{name}: {err}");
@@ -133,10 +138,8 @@ fn a_package_that_was_begun_beside_is_not_spread_over_the_folder() {
 fn the_first_package_of_a_folder_that_was_killed_can_be_ended() {
     let halves = Halves::new();
     let make = || {
-        halves.copy("other", "new");
         halves.copy("other", "p");
-        std::fs::rename(halves.folder.path("new"), halves.folder.path("p/.wsp-999999-0.replacement"))
-            .unwrap();
+        halves.left("other", "p/.wsp-999999-0.replacement");
         let left = tree(&halves.folder.path("p")).into_iter().map(|(path, _)| path);
         let root = halves.folder.path("p");
         let files: Vec<_> = left.filter(|path| path.is_file() && path.parent() == Some(&root)).collect();
@@ -157,24 +160,24 @@ fn the_first_package_of_a_folder_that_was_killed_can_be_ended() {
     assert!(files("p") == files("two"));
 }
 
-/// A file may be one of a process that still writes it.
+/// Their names are those of folders of processes, and what they hold is not.
 #[test]
-fn partial_files_beside_a_package_stay_for_a_day() {
+fn folders_of_the_user_stay_whatever_their_names() {
     let halves = Halves::new();
-    let day = Duration::from_secs(24 * 60 * 60);
-    let all = ["two/.wsp-777-0.partial", "two/kernels/.wsp-777-1.partial", "two/kernels/.wsp-777-2.partial"];
-    let all = all.map(|name| halves.folder.path(name));
-    for (path, age) in all.iter().zip([day / 2, day / 2, day * 2]) {
-        let file = std::fs::File::create(path).unwrap();
-        file.set_modified(SystemTime::now() - age).unwrap();
-    }
+    let mine = ["two/.wsp-777-0.partial", "two/.wsp-777-0.replacement", "two/kernels/.wsp-777-1.partial"];
     for name in ["two", "other"] {
+        for folder in mine {
+            std::fs::create_dir_all(halves.folder.path(folder).join(".wsp-files")).unwrap();
+            std::fs::write(halves.folder.path(folder).join("notes.txt"), "mine").unwrap();
+        }
+        let left = "two/kernels/.wsp-777-2.partial";
+        halves.left("other", left);
         let (code, _, err) = halves.emit(name, "two");
         assert_eq!((code, err.as_str()), (0, ""), "{name}");
-        assert_eq!(all.each_ref().map(|path| path.exists()), [true, true, false], "{name}");
+        assert!(!halves.folder.path(left).exists(), "{name}");
+        for folder in mine {
+            let notes = std::fs::read_to_string(halves.folder.path(folder).join("notes.txt")).unwrap();
+            assert_eq!(notes, "mine", "{folder}");
+        }
     }
-    // Another name is one of the user.
-    std::fs::write(halves.folder.path("two/.wsp-notes.partial"), "mine").unwrap();
-    let (code, _, err) = halves.emit("two", "two");
-    assert!(code == 1 && err.contains("holds `.wsp-notes.partial` beside a package"), "{err}");
 }

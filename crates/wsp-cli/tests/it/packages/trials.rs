@@ -159,7 +159,7 @@ fn near(outputs: &Path, plain: &Path) {
 /// Compiles the kernels of a package and what it has in common with others; its folder.
 fn compiled(package: &Path, platform: &str) -> PathBuf {
     let mut compile = Command::new(std::env::var_os("CXX").unwrap_or("c++".into()));
-    compile.current_dir(package).args(["-std=c++17", "-O1", "-DWSP_ONE_FILE", "-I.", "-Iinclude", "-Ihost"]);
+    compile.current_dir(package).args(["-std=c++17", LEVEL, "-DWSP_ONE_FILE", "-I.", "-Iinclude", "-Ihost"]);
     compile.args([platform, "-c"]).args(shared_sources().map(|source| format!("{source}.cpp")));
     let (code, _, err) = ended(compile);
     assert_eq!(code, 0, "{err}");
