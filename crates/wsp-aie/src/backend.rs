@@ -114,6 +114,14 @@ impl Backend for AieBackend {
         }
     }
 
+    fn copies_arrays(&self) -> bool {
+        true
+    }
+
+    fn check_values(&self, plan: &PlanSource, values: &[(String, ParamValue)]) -> Result<(), Diagnostics> {
+        Ok(self.compiled(plan, plan.target()).has_room(values)?)
+    }
+
     fn emit(&self, plan: &PlanSource, options: &EmitOptions) -> Result<Emitted, Diagnostics> {
         let target = options.target.unwrap_or(plan.target());
         refuse(options, target)?;
