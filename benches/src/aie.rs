@@ -4,21 +4,27 @@
 
 use crate::runtime::Row;
 use crate::runtime::measure::{Moment, median};
-use crate::runtime::table::Target;
+use crate::runtime::table::Target as Goal;
 use wsp_aie::design::Design;
 use wsp_aie::device::{Tile, TileKind, XDNA2};
+use wsp_aie::lower::{Launch, Listed, lower};
 use wsp_aie::mlir::parse;
-use wsp_aie::place::{Graph, Net, Node, place};
+use wsp_aie::place::{EXACT, Graph, Net, Node, STEPS, place};
 use wsp_aie::route::{Outcome, Stream, route};
 use wsp_aie::run::{Allocation, Arg, Machine};
-use wsp_backend::{Args, EmitOptions};
-use wsp_diag::{Diagnostics, FileId, SourceMap};
-use wsp_plan::target::TARGETS;
+use wsp_backend::{Args, ArrayForm, Detail, EmitOptions, GraphOptions, RunError, RunOptions};
+use wsp_core::DType;
+use wsp_diag::{Diagnostic, Diagnostics, FileId, SourceMap};
+use wsp_plan::target::{CPU_SIM, TARGETS};
 use wsp_plan::workload::WorkloadPlan;
-use wsp_plan::{CompileOptions, ParamValue, PlanSource};
+use wsp_plan::{Array, CompileOptions, ParamValue, PlanSource, Target};
 
 /// Tasks of a graph, one on each core of XDNA2.
 const TASKS: usize = 32;
+/// Tasks of a graph whose placement is proven to cost least.
+const PROVEN: usize = EXACT;
+/// Rows, columns and depth of the product that is placed on all cores.
+const PRODUCT: [(&str, i64); 3] = [("m", 128), ("n", 256), ("k", 64)];
 /// Rows and columns of the matrix that three stages take.
 const MATRIX: (i64, i64) = (4096, 64);
 
@@ -34,26 +40,26 @@ impl Random {
     }
 
     /// An order of all tasks in which none is where it was.
-    fn order(&mut self) -> Vec<usize> {
+    fn order(&mut self, tasks: usize) -> Vec<usize> {
         loop {
-            let mut order: Vec<usize> = (0..TASKS).collect();
-            (1..TASKS).rev().for_each(|at| order.swap(at, self.below(at + 1)));
+            let mut order: Vec<usize> = (0..tasks).collect();
+            (1..tasks).rev().for_each(|at| order.swap(at, self.below(at + 1)));
             if order.iter().enumerate().all(|(at, to)| at != *to) {
                 return order;
             }
         }
     }
 
-    fn graph(&mut self) -> Graph {
+    fn graph(&mut self, tasks: usize) -> Graph {
         let node = |at| Node { name: format!("t{at}"), kind: TileKind::Compute, bytes: 0, at: None };
         let mut nets = Vec::new();
         for _ in 0..2 {
-            for (from, to) in self.order().into_iter().enumerate() {
+            for (from, to) in self.order(tasks).into_iter().enumerate() {
                 let (name, traffic) = (format!("c{}", nets.len()), 1 + self.below(16) as u64);
                 nets.push(Net { name, from, to: vec![to], traffic, bytes: 1024, via_dma: false });
             }
         }
-        Graph { device: XDNA2, nodes: (0..TASKS).map(node).collect(), nets }
+        Graph { device: XDNA2, nodes: (0..tasks).map(node).collect(), nets }
     }
 }
 
@@ -63,7 +69,7 @@ fn snake() -> Vec<Tile> {
     (0..TASKS).map(|at| Tile::new((at / 4) as u32, 2 + row(at) as u32)).collect()
 }
 
-fn row(name: &str, measure: &'static str, ours: f64, target: Option<Target>) -> Row {
+fn row(name: &str, measure: &'static str, ours: f64, target: Option<Goal>) -> Row {
     Row { ours, target, ..Row::plain(name, 1, measure) }
 }
 
@@ -73,19 +79,13 @@ fn row(name: &str, measure: &'static str, ours: f64, target: Option<Target>) -> 
 /// A design could not be made, or does not run.
 pub(crate) fn measure(graphs: usize, rounds: usize, emit: &mut dyn FnMut(Row)) -> Result<(), Diagnostics> {
     places(graphs, emit)?;
-    let sizes = [("m", 128), ("n", 256), ("k", 64)];
-    let gemm = text(
-        "gemm",
-        include_str!("../../examples/aie/gemm.wsp"),
-        include_str!("../../examples/aie/gemm.pto"),
-        &sizes,
-    )?;
-    let softmax = text(
-        "softmax",
-        include_str!("../../examples/aie/softmax.wsp"),
-        include_str!("../../examples/aie/softmax.pto"),
-        &[("rows", MATRIX.0), ("cols", MATRIX.1)],
-    )?;
+    proofs(graphs, emit)?;
+    let product = product()?;
+    let times =
+        (0..rounds).map(|_| seconds(|| place(&product).map(drop))).collect::<Result<Vec<f64>, _>>()?;
+    emit(row("gemm, 32 cores", "place s", median(times), Some(Goal::AtMost(1.0))));
+    let gemm = text(GEMM, &PRODUCT)?;
+    let softmax = text(SOFTMAX, &[("rows", MATRIX.0), ("cols", MATRIX.1)])?;
     let design = design(&gemm)?;
     let mut times = Vec::new();
     for _ in 0..rounds {
@@ -93,8 +93,8 @@ pub(crate) fn measure(graphs: usize, rounds: usize, emit: &mut dyn FnMut(Row)) -
         wsp_aie::check(&design);
         times.push(start.to(Moment::now()).wall / 1e6);
     }
-    emit(row("gemm, 32 cores", "check ms", median(times), Some(Target::AtMost(50.0))));
-    emit(row("three stages", "elements M/s", interpreted(&softmax, rounds)?, Some(Target::AtLeast(10.0))));
+    emit(row("gemm, 32 cores", "check ms", median(times), Some(Goal::AtMost(50.0))));
+    emit(row("three stages", "elements M/s", interpreted(&softmax, rounds)?, Some(Goal::AtLeast(10.0))));
     Ok(())
 }
 
@@ -102,7 +102,7 @@ fn places(graphs: usize, emit: &mut dyn FnMut(Row)) -> Result<(), Diagnostics> {
     let mut dice = Random(5);
     let (mut times, mut snakes, mut gaps, mut routed) = (Vec::new(), Vec::new(), Vec::new(), 0);
     for _ in 0..graphs {
-        let graph = dice.graph();
+        let graph = dice.graph(TASKS);
         let start = Moment::now();
         let placed = place(&graph)?;
         let streams: Vec<Stream> = graph
@@ -123,23 +123,91 @@ fn places(graphs: usize, emit: &mut dyn FnMut(Row)) -> Result<(), Diagnostics> {
     }
     times.sort_by(f64::total_cmp);
     let late = times[(times.len() * 95).div_ceil(100) - 1];
-    emit(row("4x8, 32 tasks", "place+route s, 95%", late, Some(Target::AtMost(1.0))));
+    emit(row("4x8, 32 tasks", "place+route s, 95%", late, Some(Goal::AtMost(1.0))));
     emit(row("4x8, 32 tasks", "routed %", 100.0 * routed as f64 / graphs as f64, None));
     emit(row("4x8, 32 tasks", "snake / ours", median(snakes), None));
     emit(row("4x8, 32 tasks", "gap %", median(gaps), None));
     Ok(())
 }
 
-/// The text of the design of an example.
-fn text(name: &str, workload: &str, kernels: &str, sizes: &[(&str, i64)]) -> Result<String, Diagnostics> {
+/// Placements of few tasks, each with the proof that none costs less, and the check of that.
+fn proofs(graphs: usize, emit: &mut dyn FnMut(Row)) -> Result<(), Diagnostics> {
+    let mut dice = Random(7);
+    let mut times = Vec::new();
+    for _ in 0..graphs {
+        let graph = dice.graph(PROVEN);
+        times.push(seconds(|| {
+            let placed = place(&graph)?;
+            let holds = placed.proof.as_ref().is_some_and(|proof| proof.check(&graph, &placed).is_ok());
+            assert!(holds, "a placement of {PROVEN} tasks should be proven to cost least");
+            Ok(())
+        })?);
+    }
+    times.sort_by(f64::total_cmp);
+    let late = times[(times.len() * 95).div_ceil(100) - 1];
+    emit(row("4x8, 8 tasks", "place+proof s, 95%", late, None));
+    Ok(())
+}
+
+/// What work takes.
+fn seconds(work: impl FnOnce() -> Result<(), Diagnostic>) -> Result<f64, Diagnostic> {
+    let start = Moment::now();
+    work()?;
+    Ok(start.to(Moment::now()).wall / 1e9)
+}
+
+/// A program: its name, workload and kernels.
+type Example = (&'static str, &'static str, &'static str);
+
+const GEMM: Example =
+    ("gemm", include_str!("../../examples/aie/gemm.wsp"), include_str!("../../examples/aie/gemm.pto"));
+const SOFTMAX: Example = (
+    "softmax",
+    include_str!("../../examples/aie/softmax.wsp"),
+    include_str!("../../examples/aie/softmax.pto"),
+);
+
+/// What is placed of the product on all cores.
+fn product() -> Result<Graph, Diagnostics> {
+    let listing = plan(GEMM, CPU_SIM)?;
+    let program = pto_wsp::registry().select(&listing)?.backend().compile(&listing)?;
+    let [m, n, k] = PRODUCT.map(|(_, extent)| extent as u64);
+    let form = |name: &str, shape: [u64; 2]| ArrayForm {
+        name: name.to_owned(),
+        elem: DType::F32,
+        shape: shape.to_vec(),
+    };
+    let arrays = vec![form("a", [m, k]), form("b", [k, n])];
+    let mut args = Args::default();
+    for form in &arrays {
+        let array = Array::zeros(form.elem, &form.shape).expect("a product of this size has room");
+        args.arrays.insert(form.name.clone(), array);
+    }
+    let detail = Detail { accesses: true, ..Detail::default() };
+    let graph = program.graph(&args, &GraphOptions { detail, ..GraphOptions::default() });
+    let table = program.table(&args, &RunOptions::default());
+    let listed = Listed {
+        graph: graph.map_err(RunError::into_diagnostics)?,
+        table: table.map_err(RunError::into_diagnostics)?,
+    };
+    let launch = Launch { name: String::new(), listed, arrays, values: Vec::new() };
+    Ok(lower(&plan(GEMM, &TARGETS[6])?, &[launch], (XDNA2, STEPS))?.placed.graph)
+}
+
+fn plan((name, workload, kernels): Example, target: &'static Target) -> Result<PlanSource, Diagnostics> {
     let mut sources = SourceMap::default();
     let (module, found) = wsp_ir::workload::text::parse(&format!("{name}.wsp"), workload, &mut sources);
     let module = module.ok_or(found)?;
     let (library, found) = wsp_lang::compile(&format!("{name}.pto"), kernels, &mut sources);
     let library = library.ok_or(found)?;
-    let target = &TARGETS[6];
     let options = CompileOptions { target, ..CompileOptions::default() };
-    let plan: PlanSource = WorkloadPlan::new(module, Some(&library), &options)?.into();
+    Ok(WorkloadPlan::new(module, Some(&library), &options)?.into())
+}
+
+/// The text of the design of an example.
+fn text(of: Example, sizes: &[(&str, i64)]) -> Result<String, Diagnostics> {
+    let target = &TARGETS[6];
+    let plan = plan(of, target)?;
     let values = sizes.iter().map(|(name, value)| ((*name).to_owned(), ParamValue::Int((*value).into())));
     let launch = Args { values: values.collect(), ..Args::default() };
     let options = EmitOptions { target: Some(target), launch, ..EmitOptions::default() };

@@ -32,6 +32,8 @@ use wsp_plan::{ParamValue, PlanSource, Target, on_arrays};
 
 /// Most tasks of all lengths of a range together: each is listed and compared. Decode of 1 to 8,191 tokens has a million and takes 12 s of a processor.
 const COMPARED: u64 = 5 << 18;
+/// Tasks that take as long as what a length takes whatever its tasks are: 0.3 ms.
+const OF_LENGTH: u64 = 24;
 
 /// How often more lengths of a range are looked at.
 const PASSES: usize = 6;
@@ -112,6 +114,14 @@ impl Backend for AieBackend {
             Ok(()) => run::look(&compiled, &launch).unwrap_or_else(found),
             Err(unknown) => found(Diagnostics(unknown.0.into_iter().map(not_looked_at).collect())),
         }
+    }
+
+    fn copies_arrays(&self) -> bool {
+        true
+    }
+
+    fn check_values(&self, plan: &PlanSource, values: &[(String, ParamValue)]) -> Result<(), Diagnostics> {
+        Ok(self.compiled(plan, plan.target()).has_room(values)?)
     }
 
     fn emit(&self, plan: &PlanSource, options: &EmitOptions) -> Result<Emitted, Diagnostics> {
@@ -368,10 +378,10 @@ impl Compiled {
                 *value = ParamValue::Int(length.into());
             }
             let Some(tasks) = self.tasks(&values) else { return Ok(()) };
-            all = all.saturating_add(tasks);
+            all = all.saturating_add(tasks).saturating_add(OF_LENGTH);
             if all > COMPARED && length > from + 1 {
                 let message = format!(
-                    "lengths {from} to {length} of `{name}` have {all} tasks together, and {COMPARED} are compared with what a sequence computes at most"
+                    "lengths {from} to {length} of `{name}` have {all} tasks together, with {OF_LENGTH} for each length, and {COMPARED} are compared with what a sequence computes at most"
                 );
                 return Err(Diagnostic::error(codes::LOWERING, message).help(format!(
                     "give a shorter range, `--lengths {name}={from}..={}`, or larger tiles, of which a length has fewer",

@@ -52,8 +52,6 @@ mod check;
 mod codes;
 pub mod design;
 pub mod device;
-#[cfg(test)]
-mod dice;
 pub mod kernel;
 pub mod lower;
 pub mod mlir;
@@ -66,6 +64,7 @@ mod unwaited;
 
 pub use backend::{AieBackend, DesignArg, DesignFile, DesignRun, Simulation};
 pub use check::check;
+pub use stop::stoppable;
 
 /// The codes of this crate.
 pub const CODES: wsp_diag::Codes = &[codes::CODES];

@@ -22,27 +22,3 @@ pub(crate) fn round_bf16(value: f32) -> f32 {
     }
     f32::from_bits((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff_0000)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn halves_have_their_values() {
-        for (bits, value) in
-            [(0x3c00, 1.0), (0xc000, -2.0), (0x7bff, 65504.0), (0x0001, 5.960_464_5e-8), (0x8000, -0.0)]
-        {
-            assert_eq!(f16_to_f32(bits).to_bits(), f32::to_bits(value), "{bits:#x}");
-        }
-        assert!(f16_to_f32(0x7e00).is_nan());
-        assert_eq!(f16_to_f32(0xfc00), f32::NEG_INFINITY);
-    }
-
-    #[test]
-    fn bfloat16_rounds_to_even() {
-        assert_eq!(round_bf16(1.0 + 1.0 / 256.0), 1.0);
-        assert_eq!(round_bf16(1.0 + 3.0 / 256.0), 1.0 + 4.0 / 256.0);
-        assert_eq!(round_bf16(f32::MAX), f32::INFINITY);
-        assert!(round_bf16(f32::NAN).is_nan());
-    }
-}

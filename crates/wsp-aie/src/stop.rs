@@ -23,8 +23,8 @@ impl Drop for Restore {
     }
 }
 
-/// Does work of this thread that the caller may stop.
-pub(crate) fn stoppable<T>(cancel: Option<&Arc<AtomicBool>>, work: impl FnOnce() -> T) -> T {
+/// Does work of this thread, all of which ends soon once the caller has set a flag: placements, checks and designs that are being made then end in an error, or say less.
+pub fn stoppable<T>(cancel: Option<&Arc<AtomicBool>>, work: impl FnOnce() -> T) -> T {
     let _before = Restore(CANCEL.replace(cancel.cloned()), STOPPED.replace(false));
     work()
 }
@@ -57,33 +57,4 @@ pub(crate) fn look() -> Result<(), Diagnostic> {
 /// What is reported of it.
 pub(crate) fn stopped() -> Diagnostic {
     Diagnostic::error(codes::STOPPED, "the run was cancelled")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_was_seen_to_be_stopped_stays_so_until_its_end() {
-        let flag = Arc::new(AtomicBool::new(true));
-        stoppable(Some(&flag), || {
-            assert!(is_stopped());
-            flag.store(false, Ordering::Relaxed);
-            assert!(look().is_err());
-            stoppable(None, || assert!(!is_stopped()));
-            assert!(is_stopped());
-        });
-        assert!(!is_stopped());
-    }
-
-    /// A run ahead that is stopped says nothing, neither that the design goes on nor that it hangs.
-    #[test]
-    fn a_run_ahead_is_stopped() {
-        let text = include_str!("../tests/it/designs/scale.mlir");
-        let module = crate::mlir::parse(wsp_diag::FileId(0), text).unwrap();
-        let design = crate::design::Design::read(&module).unwrap().remove(0);
-        assert!(crate::run::foresee(&design, (&[], 0)).is_some());
-        let flag = Arc::new(AtomicBool::new(true));
-        stoppable(Some(&flag), || assert!(crate::run::foresee(&design, (&[], 0)).is_none()));
-    }
 }

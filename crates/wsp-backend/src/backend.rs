@@ -20,7 +20,7 @@ use wsp_ir::{Module, Support};
 use wsp_memory::Claim;
 use wsp_plan::target::model::Model;
 use wsp_plan::workload::WorkloadPlan;
-use wsp_plan::{CompileOptions, PlanSource, Target, UnitSource};
+use wsp_plan::{CompileOptions, ParamValue, PlanSource, Target, UnitSource};
 use wsp_tg::LintOptions;
 
 /// What compiles plans for targets.
@@ -128,6 +128,20 @@ pub trait Backend: Send + Sync {
     fn check_launch(&self, plan: &PlanSource, launch: &Args) -> CheckedLaunch {
         let _ = (plan, launch);
         CheckedLaunch::default()
+    }
+
+    /// Looks at a launch before its arrays are made, of which parameters and extents are known by name. Unless a backend says something else, what does not fit is found when it is bound.
+    ///
+    /// # Errors
+    /// The launch is larger than its target takes.
+    fn check_values(&self, plan: &PlanSource, values: &[(String, ParamValue)]) -> Result<(), Diagnostics> {
+        let _ = (plan, values);
+        Ok(())
+    }
+
+    /// Whether its runs take copies of arrays, since its targets have memory of their own. It then takes no views of memory of the caller.
+    fn copies_arrays(&self) -> bool {
+        false
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use wsp_diag::{Diagnostic, Diagnostics, did_you_mean};
 use wsp_ir::Module;
 use wsp_plan::target::listed;
-use wsp_plan::{PlanSource, Target, UnitSource};
+use wsp_plan::{ParamValue, PlanSource, Target, UnitSource};
 use wsp_tg::LintOptions;
 
 /// Backends by name. Of those that take a plan, the one that was registered first is selected.
@@ -183,6 +183,18 @@ impl Registry {
     pub fn check_launch(&self, plan: &PlanSource, launch: &Args) -> CheckedLaunch {
         self.that_emits(plan.target())
             .map_or_else(CheckedLaunch::default, |backend| backend.check_launch(plan, launch))
+    }
+
+    /// Looks at a launch before its arrays are made, by the backend that runs its plan; nothing where none does.
+    ///
+    /// # Errors
+    /// As [`Backend::check_values`].
+    pub fn check_values(
+        &self,
+        plan: &PlanSource,
+        values: &[(String, ParamValue)],
+    ) -> Result<(), Diagnostics> {
+        self.select(plan).map_or(Ok(()), |selected| selected.backend().check_values(plan, values))
     }
 
     fn that_emits(&self, target: &Target) -> Option<&Arc<dyn Backend>> {

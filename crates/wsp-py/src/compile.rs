@@ -174,16 +174,13 @@ fn link(
     })
 }
 
-/// The backend of AIE arrays, whose runs copy what they take.
-const ARRAYS: &str = "aie";
-
 /// Compiles a plan by the backend that takes it; why it is that one, and how it takes arrays.
 fn compiled(
     registry: &Registry,
     plan: &PlanSource,
 ) -> Result<(Box<dyn Compiled>, String, Taken), Vec<Diagnostic>> {
     let selection = registry.select(plan)?;
-    let taken = if selection.backend().name() == ARRAYS { Taken::Copied } else { Taken::InPlace };
+    let taken = if selection.backend().copies_arrays() { Taken::Copied } else { Taken::InPlace };
     Ok((selection.backend().compile(plan)?, selection.to_string(), taken))
 }
 

@@ -18,7 +18,7 @@ struct Known {
 }
 
 impl Body {
-    /// Of each of its [numbers](Body::numbers), whether one of its operations takes it.
+    /// Of each of its [numbers](Body::numbers), whether one of its operations takes it whose result is used.
     pub(crate) fn used(&self) -> Vec<bool> {
         let own = &self.args[self.operands.len()..][..self.numbers.len()];
         let mut used = vec![false; own.len()];
@@ -27,7 +27,9 @@ impl Body {
                 *used |= op.operands.contains(of);
             }
         };
-        self.ops.iter().for_each(|op| op.walk(&mut see));
+        let mut ops = self.ops.clone();
+        unused::remove(&mut ops);
+        ops.iter().for_each(|op| op.walk(&mut see));
         used
     }
 

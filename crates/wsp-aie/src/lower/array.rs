@@ -3,7 +3,7 @@
 use super::assign::Assigned;
 use super::deep::Deep;
 use super::flow::{End, Flows, Stream};
-use super::host::HostEnd;
+use super::host::{HostEnd, OF_LINK};
 use super::refused;
 use super::sizes;
 use super::trace::Trace;
@@ -96,6 +96,8 @@ pub(super) fn place(
     for (end, (host, memory)) in ends.iter().zip(host_of.iter().zip(&memory_of)) {
         let Some(memory) = memory else { continue };
         let bytes: u64 = end.streams.iter().map(|stream| bytes_of(*stream)).sum();
+        let of_part = |at: &usize| bytes_of(*at) * u64::from(deep.room(*at, &flows.streams[*at]));
+        let of_parts: u64 = end.streams.iter().map(of_part).sum();
         let (from, to) = if end.into { (*memory, *host) } else { (*host, *memory) };
         let boxes = flows.streams[end.streams[0]].boxes.len() as u64;
         graph.nets.push(Net {
@@ -103,7 +105,8 @@ pub(super) fn place(
             from,
             to: vec![to],
             traffic: bytes * boxes,
-            bytes,
+            // A memory tile has the objects of a link once, and the fifos of its parts count them already.
+            bytes: (bytes * u64::from(OF_LINK)).saturating_sub(of_parts),
             via_dma: false,
         });
     }

@@ -3,7 +3,7 @@
 use super::draft::Draft;
 use super::emit::{Emitter, words_of};
 use super::flow::End;
-use super::host::{self, Fed};
+use super::host::{self, Fed, OF_LINK};
 use super::range::{Fitted, Range};
 use super::trace::Trace;
 use super::{HostArray, Launched, Lowered, Part, Placed, array, object, sequence, series, word};
@@ -209,7 +209,7 @@ impl Draft<'_> {
             names.tensors.insert(name.clone(), tensor.span);
             let ty = object(&[each * end.streams.len() as u64], tensor.dtype);
             let (from, to) = if end.into { (*memory, placed.hosts[at]) } else { (placed.hosts[at], *memory) };
-            design.fifos.push(Fifo::new(name.clone(), from, &[to], 2, ty));
+            design.fifos.push(Fifo::new(name.clone(), from, &[to], OF_LINK, ty));
             let parts: Vec<String> = end.streams.iter().map(|stream| own[stream].clone()).collect();
             let offsets: Vec<i64> = (0..parts.len() as i64).map(|part| part * each as i64).collect();
             let (ins, outs) =

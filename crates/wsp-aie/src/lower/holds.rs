@@ -109,8 +109,9 @@ impl Holds<'_> {
             noted.collect::<Vec<_>>().into()
         };
         let launch = (self.probe)(length).map_err(with)?;
+        let whole = scratch.last.as_mut().map(|last| last.trace.take_whole()).unwrap_or_default();
         let like = scratch.last.as_ref().map_or(self.draft.parts[0].trace, |last| &last.trace);
-        let trace = Trace::like(like, self.source, &launch).map_err(with)?;
+        let trace = Trace::like((like, whole), self.source, &launch).map_err(with)?;
         let Some(what) = self.differs(trace, length, scratch).map_err(|found| with(found.into()))? else {
             return Ok(());
         };

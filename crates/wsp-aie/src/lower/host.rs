@@ -1,9 +1,10 @@
 //! What the host does: which fifos meet its memory, by way of which memory tiles, and the transfers of its sequence.
 
+use super::fields::{TRANSFERS, legal, merged, runs};
 use super::flow::{End, Flows, Stream};
 use super::refused;
 use super::trace::{Piece, Trace};
-use crate::device::{Device, ITERATIONS, TileKind};
+use crate::device::{Device, TileKind};
 use crate::mlir::{Attr, Op, Type, Value};
 use std::collections::BTreeSet;
 use wsp_diag::Diagnostic;
@@ -11,10 +12,9 @@ use wsp_ordered::OrderedMap;
 
 /// Most fifos that a memory tile joins in one, or makes of one.
 const JOINED: usize = 5;
-/// Most transfers of a sequence.
-const TRANSFERS: usize = 1 << 14;
-/// A factor of a size below it is not worth a dimension.
-const SHORT: u64 = 8;
+
+/// Objects of a fifo of the host that a memory tile makes one of several of, or several of one.
+pub(super) const OF_LINK: u32 = 2;
 
 /// A fifo that meets the memory of the host.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -94,115 +94,6 @@ struct Boxed<'a> {
     piece: &'a Piece,
     first: usize,
     last: usize,
-}
-
-/// Offsets as runs with equal distances, of runs, and so on.
-#[derive(Clone, PartialEq, Eq, Debug)]
-struct Run {
-    base: u64,
-    /// How often and how far apart, the outermost first.
-    loops: Vec<(u64, i64)>,
-    first: usize,
-}
-
-fn runs(items: &[(u64, usize)]) -> Vec<Run> {
-    let mut all: Vec<Run> =
-        items.iter().map(|(base, first)| Run { base: *base, loops: Vec::new(), first: *first }).collect();
-    loop {
-        let before = all.len();
-        let mut next: Vec<Run> = Vec::new();
-        let mut at = 0;
-        while at < all.len() {
-            let delta = |i: usize| all[i + 1].base as i64 - all[i].base as i64;
-            let mut end = at;
-            while end + 1 < all.len()
-                && all[end + 1].loops == all[at].loops
-                && delta(end) >= 0
-                && delta(end) == delta(at)
-            {
-                end += 1;
-            }
-            let mut run = all[at].clone();
-            if end > at {
-                run.loops.insert(0, ((end - at + 1) as u64, delta(at)));
-            }
-            next.push(run);
-            at = end + 1;
-        }
-        all = next;
-        if all.len() == before {
-            return all;
-        }
-    }
-}
-
-/// Dimensions that go on in each other as one, without those of size 1.
-fn merged(dims: &[(u64, u64)]) -> Vec<(u64, u64)> {
-    let mut out: Vec<(u64, u64)> = Vec::new();
-    for (size, stride) in dims.iter().copied().filter(|(size, _)| *size > 1) {
-        match out.last_mut() {
-            Some((outer, apart)) if *apart == size * stride => {
-                *outer *= size;
-                *apart = stride;
-            }
-            _ => out.push((size, stride)),
-        }
-    }
-    if out.is_empty() { vec![(1, 1)] } else { out }
-}
-
-/// Elements of a type that are a word of a stream.
-fn word(bytes: u64) -> u64 {
-    4u64.checked_div(bytes).unwrap_or(1).max(1)
-}
-
-/// The largest factor of a size that a field holds.
-fn factor(size: u64, most: u64) -> u64 {
-    (1..=most.min(size)).rev().find(|part| size.is_multiple_of(*part)).unwrap_or(1)
-}
-
-/// The same transfer, or several, each of which a descriptor holds.
-fn legal(base: u64, dims: &[(u64, u64)], bytes: u64, out: &mut Vec<(u64, Vec<(u64, u64)>)>) {
-    let model = TileKind::Shim.model();
-    let is_line = matches!(dims, [(_, 1)] | [(1, _)]);
-    if is_line || out.len() > TRANSFERS {
-        out.push((base, dims.to_vec()));
-        return;
-    }
-    let mut parts: Vec<(u64, u64)> = Vec::new();
-    let mut split = true;
-    for (at, (size, stride)) in dims.iter().copied().enumerate() {
-        let is_inner = at + 1 == dims.len();
-        let unit = if is_inner && stride == 1 { word(bytes) } else { 1 };
-        let most = model.size_max() * unit;
-        // The outermost of three or fewer has no field of its own.
-        if size <= most || (at == 0 && dims.len() <= 3 && !is_inner) {
-            parts.push((size, stride));
-            continue;
-        }
-        let part = unit * factor(size / unit, model.size_max());
-        split &= part / unit >= SHORT && size.is_multiple_of(unit);
-        parts.extend([(size / part, stride * part), (part, stride)]);
-    }
-    let far = parts.iter().any(|(_, stride)| (stride * bytes).div_ceil(4) > model.stride_max());
-    let still = parts.iter().skip(1).any(|(_, stride)| *stride == 0);
-    if split && !far && !still && parts.len() <= 4 {
-        let repeats = parts.len() == 4 || parts[0].1 == 0;
-        if !repeats || parts[0].0 <= ITERATIONS {
-            return out.push((base, parts));
-        }
-        let (rounds, apart) = parts[0];
-        for begin in (0..rounds).step_by(ITERATIONS as usize) {
-            let mut piece = parts.clone();
-            piece[0].0 = ITERATIONS.min(rounds - begin);
-            out.push((base + begin * apart, piece));
-        }
-        return;
-    }
-    let (rounds, apart) = dims[0];
-    for round in 0..rounds {
-        legal(base + round * apart, &dims[1..], bytes, out);
-    }
 }
 
 /// The boxes of a fifo, in order: of a fifo by way of a memory tile those of its streams in turn.
@@ -376,58 +267,4 @@ pub(super) fn memcpy(transfer: &Transfer, (of, array): (&Fed<'_>, Value), id: i6
         .attr("static_sizes", row(sizes))
         .attr("static_strides", row(strides));
     if of.end.into { op.attr("issue_token", Attr::Bool(true)) } else { op }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::dice::Random;
-
-    /// Elements of transfers, in order.
-    fn elements(parts: &[(u64, Vec<(u64, u64)>)]) -> Vec<u64> {
-        let mut out = Vec::new();
-        for (base, dims) in parts {
-            let mut all = vec![*base];
-            for (size, stride) in dims {
-                all = all.iter().flat_map(|at| (0..*size).map(move |i| at + i * stride)).collect();
-            }
-            out.extend(all);
-        }
-        out
-    }
-
-    #[test]
-    fn descriptors_hold_the_elements_in_their_order() {
-        let mut dice = Random(5);
-        for _ in 0..400 {
-            let mut dims: Vec<(u64, u64)> = Vec::new();
-            for _ in 0..1 + dice.below(5) {
-                let most = [3, 70, 9, 12, 3][dice.below(5) as usize];
-                dims.push((1 + dice.below(most), dice.below(5000)));
-            }
-            dims.push((1 + dice.below(1500), 1));
-            let total: u64 = dims.iter().map(|(size, _)| size).product();
-            if total > 1 << 18 {
-                continue;
-            }
-            let mut out = Vec::new();
-            legal(3, &merged(&dims), 4, &mut out);
-            assert_eq!(elements(&out), elements(&[(3, dims)]));
-            for (_, dims) in &out {
-                let inner = if dims.len() == 4 { &dims[1..] } else { &dims[..] };
-                assert!(inner.len() <= 3 && (dims.len() < 4 || dims[0].0 <= ITERATIONS), "{dims:?}");
-                let is_line = matches!(dims.as_slice(), [(_, 1)] | [(1, _)]);
-                assert!(is_line || inner.iter().skip(1).all(|(size, _)| *size <= 1023), "{dims:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn offsets_are_followed_by_runs() {
-        let offsets: Vec<(u64, usize)> = [0, 8, 16, 0, 8, 16, 100, 108, 116].into_iter().zip(0..).collect();
-        let found = runs(&offsets);
-        let loops: Vec<(u64, &[(u64, i64)])> =
-            found.iter().map(|run| (run.base, run.loops.as_slice())).collect();
-        assert_eq!(loops, [(0, &[(2, 0), (3, 8)][..]), (100, &[(3, 8)][..])]);
-    }
 }

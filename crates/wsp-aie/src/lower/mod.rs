@@ -4,7 +4,7 @@
 //! 2. `assign`: cores for tasks: one for each process of a pipeline, or as many as groups of tasks without data between them can be dealt to.
 //! 3. `flow`: boxes that pass between cores and the host become objects of fifos, all others buffers.
 //! 4. `program`: what a core runs, in all launches that a design is for; `lines`: as loops, with numbers that the host writes; `emit`: as operations.
-//! 5. `host`: fifos at the host, by way of memory tiles where shim tiles have too few channels, and transfers. `sequence`: what starts them and waits for them.
+//! 5. `host`: fifos at the host, by way of memory tiles where shim tiles have too few channels, and transfers, whose `fields` hold boxes. `sequence`: what starts them and waits for them.
 //! 6. `part`: a launch of a design, `draft`: all of them, which `build` makes of it. `array`: tiles and ways of streams. `range`: sequences of several lengths as one that takes the length, which `series` writes, and `holds` compares with all lengths.
 
 mod array;
@@ -14,10 +14,11 @@ mod deep;
 mod depths;
 mod draft;
 mod emit;
+pub mod fields;
 mod flow;
 mod holds;
 mod host;
-mod lines;
+pub mod lines;
 mod memory;
 mod order;
 mod part;
@@ -235,8 +236,11 @@ fn traces(source: &PlanSource, launches: &[Launch]) -> Result<Vec<Trace>, Diagno
     let mut traces: Vec<Trace> = Vec::new();
     let mut worst: Option<(u64, Diagnostics)> = None;
     for of in launches {
-        let trace = match traces.last() {
-            Some(like) => Trace::like(like, source, of),
+        let trace = match traces.last_mut() {
+            Some(like) => {
+                let whole = like.take_whole();
+                Trace::like((like, whole), source, of)
+            }
             None => Trace::new(source, &of.listed, &of.arrays, &of.values),
         };
         match trace {

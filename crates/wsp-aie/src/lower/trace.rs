@@ -30,7 +30,7 @@ pub struct Listed {
 }
 
 /// By kernel and the words that decide it, whether operands are stored as a whole.
-type Whole = OrderedMap<(FuncId, Vec<u32>), Vec<bool>>;
+pub(super) type Whole = OrderedMap<(FuncId, Vec<u32>), Vec<bool>>;
 
 /// A launch whose values are known.
 #[derive(Debug)]
@@ -168,13 +168,21 @@ impl Trace {
         Trace::of(source, (listed, arrays, values), (module, bodies, whole))
     }
 
-    /// Another launch of a program; bodies of kernels are taken from it where parameters and types are the same.
-    pub(super) fn like(other: &Trace, source: &PlanSource, launch: &Launch) -> Result<Trace, Diagnostics> {
+    /// What is known of stores, which leaves it: as many entries as numbers that decide it.
+    pub(super) fn take_whole(&mut self) -> Whole {
+        std::mem::take(&mut self.whole)
+    }
+
+    /// Another launch of a program; bodies of kernels, and what was known of their stores, hold of it where parameters and types are the same.
+    pub(super) fn like(
+        (other, whole): (&Trace, Whole),
+        source: &PlanSource,
+        launch: &Launch,
+    ) -> Result<Trace, Diagnostics> {
         let (plan, workload) = parts(source)?;
         let params = params(&other.module, workload, &launch.listed.table, &launch.arrays, &launch.values);
         let same = params == other.params && elems(plan, &launch.arrays) == other.elems;
-        let (bodies, whole) =
-            if same { (other.bodies.clone(), other.whole.clone()) } else { Default::default() };
+        let (bodies, whole) = if same { (other.bodies.clone(), whole) } else { Default::default() };
         let of = (&launch.listed, launch.arrays.as_slice(), launch.values.as_slice());
         Trace::of(source, of, (other.module.clone(), bodies, whole))
     }

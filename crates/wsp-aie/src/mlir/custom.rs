@@ -435,16 +435,3 @@ fn call(reader: &mut Reader<'_>, op: &mut Op) -> Read<Vec<Type>> {
     }
     Ok(outputs)
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::mlir::{Form, Version, parse, print};
-    use wsp_diag::FileId;
-
-    #[test]
-    fn an_empty_else_is_none() {
-        let text = "func.func @f(%c: i1) {\n  scf.if %c {\n    func.call @g() : () -> ()\n  } else {\n  }\n  func.return\n}\n";
-        let module = parse(FileId(0), text).expect("it is read");
-        assert!(!print(&module, Form::Pretty, Version::default()).contains("else"));
-    }
-}

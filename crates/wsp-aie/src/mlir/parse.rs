@@ -1,7 +1,7 @@
 //! Operations, regions and files.
 
 use super::lex::Mlir;
-use super::read::{Read, Reader};
+use super::read::{Labels, Read, Reader};
 use super::table::{self, Made};
 use super::tree::{Attr, Block, Module, Op, Region, Shaped, Type, Value};
 use super::{custom, pretty};
@@ -171,6 +171,7 @@ impl Reader<'_> {
         {
             return self.fault(codes::ARITY, types, format!("`{}` makes nothing", op.name));
         }
+        is_ended(&op, row.ends.or(table::own_end(&op.name)))?;
         drop_terminators(&mut op, row.ends);
         custom::settle(&mut op);
         Ok((op, made))
@@ -203,11 +204,13 @@ impl Reader<'_> {
 
     fn label(&mut self, name: &str) -> u32 {
         let Some(labels) = self.labels.last_mut() else { return 0 };
-        let at = labels.iter().position(|(have, _)| have == name).unwrap_or_else(|| {
-            labels.push((name.to_owned(), None));
-            labels.len() - 1
-        });
-        at as u32
+        if let Some(known) = labels.known.get(name) {
+            return *known;
+        }
+        let at = labels.all.len() as u32;
+        labels.all.push((name.to_owned(), None));
+        labels.known.insert(name.to_owned(), at);
+        at
     }
 
     /// `{ … }`; the values are those of its first block, with their names and types.
@@ -215,7 +218,7 @@ impl Reader<'_> {
         let open = self.cursor.token();
         self.take(Tok::LBrace)?;
         self.scopes.push(OrderedMap::new());
-        self.labels.push(Vec::new());
+        self.labels.push(Labels::default());
         let mut region = Region::default();
         if !args.is_empty() || !self.at(Tok::Caret) {
             let args = self.args(args)?;
@@ -226,7 +229,7 @@ impl Reader<'_> {
             let name = self.sigil(Tok::Caret, "a block `^name`")?;
             let label = self.label(&name) as usize;
             let place = Some(region.blocks.len() as u32);
-            match self.labels.last_mut().and_then(|labels| labels.get_mut(label)) {
+            match self.labels.last_mut().and_then(|labels| labels.all.get_mut(label)) {
                 Some((_, met @ None)) => *met = place,
                 _ => return self.fault(codes::VALUE, at, format!("`^{name}` stands here twice")),
             }
@@ -245,7 +248,7 @@ impl Reader<'_> {
         self.take(Tok::RBrace)?;
         self.scopes.pop();
         let labels = self.labels.pop().unwrap_or_default();
-        self.resolve(&mut region, &labels)?;
+        self.resolve(&mut region, &labels.all)?;
         Ok(region)
     }
 
@@ -309,6 +312,19 @@ impl Reader<'_> {
         }
         Ok(())
     }
+}
+
+/// In the generic form what ends a block is written, also where its own spelling leaves it out.
+fn is_ended(op: &Op, ends: Option<&str>) -> Read<()> {
+    let Some(ends) = ends else { return Ok(()) };
+    let mut lasts = op.regions.iter().flat_map(|region| &region.blocks).filter_map(|block| block.ops.last());
+    let Some(last) = lasts.find(|last| !table::is_terminator(&last.name)) else { return Ok(()) };
+    let message = format!("a block of `{}` ends with `{}`, and `{ends}` has to end it", op.name, last.name);
+    Err(Box::new(
+        Diagnostic::error(codes::SYNTAX, message)
+            .at(last.span, "the last of the block")
+            .help(format!("write `\"{ends}\"() : () -> ()` behind it")),
+    ))
 }
 
 /// Takes the last operation of each region away where it is the one that its own spelling leaves out.

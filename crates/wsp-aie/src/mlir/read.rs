@@ -10,6 +10,15 @@ use wsp_syntax::{Cursor, Tok};
 /// What is read, or why it cannot be.
 pub(super) type Read<T> = Result<T, Box<Diagnostic>>;
 
+/// Names of blocks of a region.
+#[derive(Default)]
+pub(super) struct Labels {
+    /// In the order in which they were met; of those that stand in the region, which of its blocks they are.
+    pub(super) all: Vec<(String, Option<u32>)>,
+    /// Their places there.
+    pub(super) known: OrderedMap<String, u32>,
+}
+
 /// A text that is being read.
 pub(super) struct Reader<'t> {
     pub(super) cursor: Cursor<'t>,
@@ -17,7 +26,7 @@ pub(super) struct Reader<'t> {
     /// Values by name, of each region around the current place.
     pub(super) scopes: Vec<OrderedMap<String, Vec<super::tree::Value>>>,
     /// Names of blocks of each region around it, and which of them were met.
-    pub(super) labels: Vec<Vec<(String, Option<u32>)>>,
+    pub(super) labels: Vec<Labels>,
     depth: u32,
 }
 

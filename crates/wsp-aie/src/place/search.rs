@@ -139,6 +139,8 @@ impl Search<'_> {
                 }
             }
             if score == before || self.steps >= self.most {
+                // What is kept while nodes move is what is counted anew.
+                debug_assert_eq!(score.0, self.graph.overload(&super::all(tiles)));
                 return score;
             }
         }

@@ -135,6 +135,3 @@ fn neighbour(device: &Device, tile: Tile, bundle: Bundle) -> Option<Tile> {
 }
 
 const SIDES: [Bundle; 4] = [Bundle::North, Bundle::South, Bundle::East, Bundle::West];
-
-#[cfg(test)]
-mod tests;

@@ -462,31 +462,3 @@ fn offset_of(design: &Design, name: &str, role: Role) -> (u64, bool) {
     }
     (0, false)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn transfers_go_through_their_dimensions() {
-        let mut task = Task {
-            array: 0,
-            offset: 8,
-            rounds: 2,
-            iteration: (2, 100),
-            dims: vec![(2, 16), (3, 4)],
-            element: 4,
-            round_bytes: 24,
-            done: 0,
-            token: false,
-            number: 0,
-        };
-        let mut seen = Vec::new();
-        while task.done < task.bytes() {
-            let (at, bytes) = task.run();
-            seen.push((at, bytes));
-            task.done += bytes;
-        }
-        assert_eq!(seen, [(8, 12), (24, 12), (108, 12), (124, 12)]);
-    }
-}

@@ -19,16 +19,3 @@ pub(super) fn places(dims: &[Dim], elements: u64) -> Option<Vec<u32>> {
     let fits = places.iter().all(|place| *place < elements);
     fits.then(|| places.into_iter().map(|place| place as u32).collect())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn dimensions_name_places() {
-        let dims = [Dim { size: 2, stride: 1 }, Dim { size: 3, stride: 2 }];
-        assert_eq!(places(&dims, 6), Some(vec![0, 2, 4, 1, 3, 5]));
-        assert_eq!(places(&dims, 5), None);
-        assert_eq!(places(&[Dim { size: u64::MAX, stride: 0 }], 5), None);
-    }
-}

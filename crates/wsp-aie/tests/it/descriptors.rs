@@ -93,3 +93,39 @@ fn long_chains_that_are_started_often_are_checked() {
     );
     assert_eq!(codes(&text), [1828]);
 }
+
+/// A transfer goes through its dimensions, and again for each of its rounds.
+#[test]
+fn transfers_go_through_their_dimensions() {
+    let rows = "%x[0, 0, 0, 2][2, 1, 2, 3][25, 0, 4, 1]";
+    let text = SCALE
+        .replace("%x[0, 0, 0, 0][1, 1, 1, 1024][0, 0, 0, 1]", rows)
+        .replace("[1, 1, 1, 1024]", "[1, 1, 1, 12]")
+        .replace("1024x", "64x")
+        .replace("256", "12");
+    let mut given = [ints(0..64), ints([0; 64])];
+    let design = design(&text);
+    let mut machine = Machine::new(&design, Allocation::Lowered).expect("it is made");
+    machine.launch(None, &mut given, &mut nothing).expect("it ends");
+    let read = [2, 3, 4, 6, 7, 8, 27, 28, 29, 31, 32, 33];
+    assert_eq!(to_ints(&given[1])[..13], [read.map(|at| 3 * at).as_slice(), &[0]].concat());
+}
+
+/// Dimensions of a stream name the elements of an object, and none beyond it.
+#[test]
+fn dimensions_of_a_stream_name_elements_of_an_object() {
+    let with = |rows: u64, stride: u64| {
+        let dims =
+            format!("%core dimensionsToStream [<size = 2, stride = 1>, <size = {rows}, stride = {stride}>]");
+        design(&SCALE.replace("@out(%core", &format!("@out({dims}")))
+    };
+    let mut given = [ints(0..1024), ints([0; 1024])];
+    let good = with(128, 2);
+    let mut machine = Machine::new(&good, Allocation::Lowered).expect("it is made");
+    machine.launch(None, &mut given, &mut nothing).expect("it ends");
+    let wanted = (0..1024).map(|i| 3 * (i / 256 * 256 + i % 128 * 2 + i % 256 / 128));
+    assert_eq!(to_ints(&given[1]), wanted.collect::<Vec<i32>>());
+    for (rows, stride) in [(129, 2), (1 << 62, 0), (1 << 23, 0)] {
+        assert!(Machine::new(&with(rows, stride), Allocation::Lowered).is_err(), "{rows}");
+    }
+}

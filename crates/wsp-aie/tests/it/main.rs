@@ -5,15 +5,19 @@
 mod check;
 mod control;
 mod descriptors;
+mod device;
 mod ground;
 mod held;
 mod kernels;
 mod lower;
+mod numbers;
 mod once;
+mod place;
 mod programs;
 #[path = "../../../wsp-core/tests/randomised/mod.rs"]
 mod randomised;
 mod references;
+mod route;
 mod run;
 mod starts;
 mod support;

@@ -347,3 +347,14 @@ fn a_caller_stops_a_run() {
     );
     assert!((1..4).contains(&called), "{called} of 4 objects");
 }
+
+/// A run ahead that is stopped says nothing, neither that a design goes on nor that it hangs.
+#[test]
+fn a_run_ahead_is_stopped() {
+    let flag = Arc::new(AtomicBool::new(true));
+    let checked = |text: &str| crate::support::codes(text);
+    let stopped = |text: &str| wsp_aie::stoppable(Some(&flag), || checked(text));
+    assert_eq!((checked(SCALE), stopped(SCALE)), (vec![], vec![]));
+    let hangs = LOCKS.replace("aie.use_lock(%done, Release, 1)", "");
+    assert!(checked(&hangs).contains(&1852) && !stopped(&hangs).contains(&1852), "{:?}", checked(&hangs));
+}

@@ -26,7 +26,7 @@ fn buffers_that_overlap_are_found_in_any_order() {
     assert_eq!(found(&[(64, 32), (0, 68)]), [told]);
     let within = found(&[(0, 1024), (4, 4), (16, 4), (1020, 8), (2048, 4)]);
     assert_eq!(within.len(), 3, "{within:?}");
-    let many: Vec<(u32, u32)> = (0..100_000).map(|at| (4 * at, 4)).collect();
+    let many: Vec<(u32, u32)> = (0..30_000).map(|at| (4 * at, 4)).collect();
     assert_eq!(found(&many), Vec::<String>::new());
 }
 

@@ -148,7 +148,7 @@ pub(crate) fn edited(count: usize, seed: u64, texts: &dyn Fn(usize) -> String) -
 #[test]
 #[expect(clippy::disallowed_methods, reason = "how many cases there are is read from the environment")]
 fn edited_texts_are_taken_or_refused() {
-    let count = std::env::var("WSP_CASES").ok().and_then(|count| count.parse().ok()).unwrap_or(6_000);
+    let count = std::env::var("WSP_CASES").ok().and_then(|count| count.parse().ok()).unwrap_or(1_500);
     // The one with all operations is the longest, and takes its turn less often.
     let of = |i: usize| if i.is_multiple_of(8) { DESIGNS[1] } else { DESIGNS[[0, 2, 3, 0][i % 4]] };
     let (taken, ran) = edited(count, 0x5eed, &|i| of(i).1.to_owned());
@@ -241,6 +241,22 @@ const WRONG: &[(&str, u16, &str)] = &[
     ("%", 1800, "expected a value"),
 ];
 
+/// In the generic form each block ends in what its own spelling leaves out.
+#[test]
+fn blocks_of_the_generic_form_have_their_ends() {
+    let mixed = print(&read(DESIGNS[0].1), Form::Mixed, Version::default());
+    let end = "\"aie.end\"() : () -> ()";
+    let at: Vec<usize> = mixed.match_indices(end).map(|(at, _)| at).collect();
+    assert_eq!(at.len(), 2, "{mixed}");
+    for (at, op) in at.into_iter().zip(["aie.core", "aie.device"]) {
+        let without = [&mixed[..at], &mixed[at + end.len()..]].concat();
+        let fault = parse(FileId(0), &without).expect_err("it has no end");
+        let told = format!("a block of `{op}` ends with ");
+        assert!(fault.code.0 == 1800 && fault.message.starts_with(&told), "{fault:?}");
+        assert_eq!(fault.help, [format!("write `{end}` behind it")]);
+    }
+}
+
 #[test]
 fn wrong_texts_are_refused_with_a_place() {
     for (text, code, message) in WRONG {
@@ -276,4 +292,10 @@ fn versions_spell_descriptors_differently() {
         "aie.dma_bd(%buffer : memref<16xf32> offset = 0 len = 16 sizes = [4, 4] strides = [4, 1])"
     ));
     assert_eq!(print(&read(&september), Form::Pretty, Version::V2026_03), march);
+}
+
+#[test]
+fn an_empty_else_is_none() {
+    let text = "func.func @f(%c: i1) {\n  scf.if %c {\n    func.call @g() : () -> ()\n  } else {\n  }\n  func.return\n}\n";
+    assert!(!print(&read(text), Form::Pretty, Version::default()).contains("else"));
 }

@@ -24,7 +24,7 @@ pub use origin::Origin;
 pub use pages::PageTable;
 pub use pairs::{Pairs, SpecError};
 pub use spec::{HELP, Lens, Spec};
-pub use tensors::{can_make, check_dtype, extents_asked, generate_tensors};
+pub use tensors::{can_make, check_dtype, extents_asked, extents_made, generate_tensors};
 pub use unit::{Scale, make_tensor};
 
 use wsp_backend::KvLayout;

@@ -12,7 +12,7 @@ use crate::numbers::{Bf16, Elem as Number, F8E4m3, F8E5m2, F16, F32};
 use pto_wsp::codes;
 use wsp_core::{DType, ParamId, TensorId};
 use wsp_diag::{Diagnostic, did_you_mean};
-use wsp_ir::{BindingSource, Dim, Elem, EntryParam, EntryTy, Module, ParamSource};
+use wsp_ir::{BindingSource, Dim, Elem, EntryParam, EntryTy, Module, Param, ParamSource};
 use wsp_kernel::{Value, eval_launch_expr};
 use wsp_ordered::OrderedMap;
 use wsp_plan::{Array, Arrays, ParamValue};
@@ -60,6 +60,25 @@ pub fn extents_asked(
     origin: Origin<'_>,
 ) -> Result<OrderedMap<ParamId, u32>, Diagnostic> {
     Ok(Recipe::new(module, pairs, set, known, origin)?.wanted.extents)
+}
+
+/// All extents of arrays, by name, as [`generate_tensors`] makes them.
+///
+/// # Errors
+/// As there, but for single arrays.
+pub fn extents_made(
+    module: &Module,
+    pairs: &Pairs,
+    set: &[(String, ParamValue)],
+    known: &OrderedMap<ParamId, u32>,
+    origin: Origin<'_>,
+) -> Result<Vec<(String, u64)>, Diagnostic> {
+    let recipe = Recipe::new(module, pairs, set, known, origin)?;
+    let of = |(param, value): (&Param, &Option<Value>)| {
+        let is_extent = matches!(param.source, ParamSource::Shape { .. });
+        Some((param.name.clone(), value.filter(|_| is_extent)?.as_u64()?))
+    };
+    Ok(module.params.iter().zip(&recipe.params).filter_map(of).collect())
 }
 
 /// Whether [`generate_tensors`] makes an array for a tensor of the launch, if there is memory for it.

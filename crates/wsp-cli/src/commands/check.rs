@@ -99,16 +99,27 @@ fn program(session: &mut Session, path: &Path, args: &CheckArgs) -> Result<(), V
     }
     .err()
     .unwrap_or_default();
+    let of_launch = of_plan.entry.is_some() && registry().emits_one_launch(target);
+    if faults.is_empty() && of_launch {
+        // What has no form there is said alone: no values of its kernels are asked for.
+        registry().select(&of_target(&of_plan, target)?)?;
+    }
     // What is said of a place for the plan is not said of it once more.
     let said: Vec<Label> = faults.iter().filter_map(|fault| fault.primary.clone()).collect();
     let of_kernels = kernels::check(session, path, module, target, &args.set).into_iter();
     faults.extend(of_kernels.filter(|fault| {
         fault.primary.as_ref().is_none_or(|at| !said.iter().any(|label| label.span == at.span))
     }));
-    if faults.is_empty() && of_plan.entry.is_some() && registry().emits_one_launch(target) {
+    if faults.is_empty() && of_launch {
         faults = launched(session, path, (&of_plan, target), &args.set)?;
     }
     if faults.is_empty() { Ok(()) } else { Err(faults) }
+}
+
+/// The plan of a program for a target.
+fn of_target(module: &Module, target: &'static Target) -> Result<PlanSource, Vec<Diagnostic>> {
+    let options = CompileOptions { target, ..CompileOptions::default() };
+    Ok(wsp_plan::lower(module, &options)?.into())
 }
 
 /// Looks at the launch of a program with the values that there are; prints what becomes of it.
@@ -118,8 +129,7 @@ fn launched(
     (module, target): (&Module, &'static Target),
     set: &[Setting],
 ) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
-    let options = CompileOptions { target, ..CompileOptions::default() };
-    let plan = PlanSource::from(wsp_plan::lower(module, &options)?);
+    let plan = of_target(module, target)?;
     let values = named(set, "is for programs that run").map_err(|fault| vec![fault])?;
     let CheckedLaunch { lines, found } = registry().check_launch(&plan, &Args { values, ..Args::default() });
     let (faults, others): (Vec<Diagnostic>, Vec<Diagnostic>) =

@@ -99,6 +99,22 @@ fn what_has_no_form_on_an_array_is_told_with_what_to_give() {
 }
 
 /// What a run refuses before it runs, a check does: of workloads and programs, with the sizes that values tell.
+/// A check says what has no form on an array before it asks for extents of its kernels.
+#[test]
+fn a_check_of_a_program_with_caches_asks_for_no_extents() {
+    let (code, _, err) = told(&on("check", "examples/decode_attention.pto", "xdna2", &[]));
+    assert_eq!(code, 1);
+    assert!(err.contains("has no form on an array") && !err.contains("--set"), "{err}");
+}
+
+/// Tasks are counted before arrays are made, which no memory holds here.
+#[test]
+fn more_tasks_than_an_array_takes_are_told_before_arrays_are_made() {
+    let sizes = "m=1048576,n=1048576,k=1048576";
+    let (code, _, err) = told(&on("run", "examples/aie/gemm.wsp", "xdna2", &["--generate", sizes]));
+    assert!(code == 1 && err.contains("has 35184372088832 tasks, and an array takes 65536 at most"), "{err}");
+}
+
 #[test]
 fn a_check_maps_routes_and_checks_a_design() {
     for file in ["examples/pipelines/softmax.wsp", "examples/row_softmax.pto"] {

@@ -54,9 +54,6 @@ pub(crate) fn exchanged(
     signature: &Signature,
     named: &Bound<'_, PyDict>,
 ) -> Result<Option<Vec<Use>>, Refusal> {
-    if signature.library.taken == Taken::Copied {
-        return Ok(None);
-    }
     let mut uses = Vec::new();
     for (key, value) in named {
         let fact = key.extract::<String>().ok().and_then(|name| signature.library.array(&name));

@@ -1,7 +1,9 @@
 //! Programs as designs: what the examples compute on an array, and what has no form there.
 
 mod examples;
+mod fields;
 mod lengths;
+mod lines;
 mod mutations;
 mod placements;
 mod refused;

@@ -9,7 +9,7 @@ use wsp_diag::FileId;
 use wsp_memory::Array;
 
 /// Instructions after which a changed design is as good as one that hangs.
-const STEPS: u64 = 20_000_000;
+const STEPS: u64 = 4_000_000;
 
 /// A change of the first line that has all of these words: what stands for what; nothing for the whole line.
 struct Edit(&'static [&'static str], Option<(&'static str, &'static str)>);

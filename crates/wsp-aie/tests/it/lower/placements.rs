@@ -4,14 +4,14 @@ use super::examples::example;
 use super::{Simulated, args, array, plan};
 use wsp_aie::Simulation as _;
 use wsp_aie::device::{Tile, TileKind, XDNA2};
-use wsp_aie::lower::{Launch, Listed, Placed, lower};
-use wsp_aie::place::{Graph, STEPS};
+use wsp_aie::lower::{Launch, Listed, Lowered, Placed, lower};
+use wsp_aie::place::{Graph, Net, STEPS};
 use wsp_backend::{Args, Detail, GraphOptions, RunOptions};
 use wsp_memory::Array;
 use wsp_plan::PlanSource;
 
-/// Where a launch is placed.
-fn placed(plan: &PlanSource, launch: Args) -> Placed {
+/// The design of a launch.
+fn lowered(plan: &PlanSource, launch: Args) -> Lowered {
     let simulated = Simulated.compile(plan).unwrap_or_else(|found| panic!("{found}"));
     let options =
         GraphOptions { detail: Detail { accesses: true, ..Detail::default() }, ..GraphOptions::default() };
@@ -29,7 +29,7 @@ fn placed(plan: &PlanSource, launch: Args) -> Placed {
         arrays,
         values: launch.values.clone(),
     };
-    lower(plan, &[launch], (XDNA2, STEPS)).unwrap_or_else(|found| panic!("{found}")).placed
+    lower(plan, &[launch], (XDNA2, STEPS)).unwrap_or_else(|found| panic!("{found}"))
 }
 
 /// Numbers at random, the same in each run: xorshift64*.
@@ -49,7 +49,7 @@ fn drawn(graph: &Graph, count: usize) -> u64 {
         .map(|node| graph.device.tiles().filter(|tile| graph.device.kind(*tile) == Some(node.kind)).collect())
         .collect();
     let nets_of = |node: usize| {
-        let ends = |net: &wsp_aie::place::Net| net.from == node || net.to.contains(&node);
+        let ends = |net: &Net| net.from == node || net.to.contains(&node);
         (0..graph.nets.len()).filter(|at| ends(&graph.nets[*at])).collect::<Vec<usize>>()
     };
     let nets: Vec<Vec<usize>> = (0..graph.nodes.len()).map(nets_of).collect();
@@ -127,7 +127,7 @@ fn is_near(name: &str, found: &Placed) {
     assert_eq!(found.cost, found.graph.cost(&found.tiles), "{name}");
     assert!(found.graph.is_legal(&found.tiles), "{name}");
     assert!(found.graph.nodes.iter().all(|node| node.at.is_none()), "{name} has a place by a pin");
-    let count = std::env::var("WSP_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(10_000);
+    let count = std::env::var("WSP_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(3_000);
     let best = drawn(&found.graph, count);
     println!(
         "{name}: cost {}, best of {count} drawn {best}, at most {:.1} % above the least",
@@ -141,9 +141,23 @@ fn is_near(name: &str, found: &Placed) {
 #[test]
 fn a_product_on_all_cores_is_placed_as_well_as_the_best_that_is_drawn() {
     let (a, b) = (array(&[128, 64], 1), array(&[64, 256], 2));
-    let found = placed(&example!("gemm", "xdna2"), args(&[("a", &a), ("b", &b)], &[]));
-    assert!(found.graph.nodes.len() > 32 + 8, "32 cores, and what feeds them");
-    is_near("gemm", &found);
+    let found = lowered(&example!("gemm", "xdna2"), args(&[("a", &a), ("b", &b)], &[]));
+    assert!(found.placed.graph.nodes.len() > 32 + 8, "32 cores, and what feeds them");
+    is_near("gemm", &found.placed);
+    links_are_counted_once(&found);
+}
+
+/// What nets have of memory tiles is what the objects of links take there: two of each.
+fn links_are_counted_once(found: &Lowered) {
+    let graph = &found.placed.graph;
+    let is_memory = |node: &&usize| graph.nodes[**node].kind == TileKind::Memory;
+    let ends = |net: &Net| std::iter::once(&net.from).chain(&net.to).filter(is_memory).count() as u64;
+    let counted: u64 = graph.nets.iter().map(|net| net.bytes * ends(net)).sum();
+    let links =
+        found.design.links.iter().map(|link| if link.join.is_empty() { &link.ins } else { &link.outs });
+    let whole = |names: &Vec<String>| found.design.fifos.iter().find(|fifo| fifo.name == names[0]);
+    let objects: u64 = links.filter_map(whole).map(|fifo| 2 * fifo.bytes()).sum();
+    assert!(objects > 0 && counted == objects, "{counted} bytes, {objects} of objects");
 }
 
 /// The kernels of `decode.pto` with a core for each of several heads.
@@ -182,8 +196,8 @@ fn eight_heads_are_placed_as_well_as_the_best_that_is_drawn() {
     let kernels = heads(include_str!("../../../../../examples/aie/decode.pto"));
     let (q, k, v) = (array(&[8, 64], 1), array(&[8, 64, 64], 2), array(&[8, 64, 64], 3));
     let found =
-        placed(&plan(workload, &kernels, "xdna2"), args(&[("q", &q), ("keys", &k), ("values", &v)], &[]));
-    is_near("decode of eight heads", &found);
+        lowered(&plan(workload, &kernels, "xdna2"), args(&[("q", &q), ("keys", &k), ("values", &v)], &[]));
+    is_near("decode of eight heads", &found.placed);
 }
 
 const STAGES: &str = "

@@ -7,14 +7,17 @@ use crate::commands::given::{Makeable, Making, Want};
 use crate::commands::options::{refuse, unread_value};
 use crate::files::take_bits_as_floats;
 use crate::report::Sources;
-use pto_wsp::codes;
+use pto_wsp::{codes, registry};
 use wsp_backend::{Absent, Args, KvLayout, WorkloadRunOptions};
-use wsp_check::generate::{DEFAULT_SEED, Origin, Pairs, can_make, check_dtype, extents_of, generate_tensors};
+use wsp_check::generate::{
+    DEFAULT_SEED, Origin, Pairs, can_make, check_dtype, extents_made, extents_of, generate_tensors,
+};
 use wsp_core::{DType, ParamId, TensorId};
 use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::Module;
 use wsp_ir::workload::{IntExprKind, Table, is_param_used};
 use wsp_ordered::{OrderedMap, OrderedSet};
+use wsp_plan::target::CPU_SIM;
 use wsp_plan::workload::{FirstReads, WorkloadPlan, stated_tables};
 use wsp_plan::{Arrays, ParamValue, params_of_kernels};
 
@@ -240,6 +243,7 @@ impl Library<'_> {
         }
         let values = library_values(source, set);
         let known = known_extents(source, library, arrays);
+        self.check_size(library, plan, (&known, &values), set)?;
         let made =
             generate_tensors(library, self.pairs, &values, &known, self.origin, &|id| absent.contains(&id));
         let made = made.map_err(|fault| vec![fault])?;
@@ -247,6 +251,24 @@ impl Library<'_> {
         check_dtype(library, self.pairs, &names).map_err(|fault| vec![fault])?;
         arrays.extend(made);
         Ok(names)
+    }
+
+    /// Refuses a launch that is larger than its target takes before arrays are filled for it.
+    fn check_size(
+        &self,
+        library: &Module,
+        plan: &WorkloadPlan,
+        (known, values): (&OrderedMap<ParamId, u32>, &[(String, ParamValue)]),
+        set: &[(String, ParamValue)],
+    ) -> Result<(), Vec<Diagnostic>> {
+        if plan.options.target == CPU_SIM {
+            return Ok(());
+        }
+        let extents = extents_made(library, self.pairs, values, known, self.origin);
+        let extents = extents.map_err(|fault| vec![fault])?.into_iter();
+        let extents = extents.map(|(name, extent)| (name, ParamValue::Int(extent.into())));
+        let all: Vec<_> = set.iter().cloned().chain(extents).collect();
+        Ok(registry().check_values(&plan.clone().into(), &all)?)
     }
 }
 

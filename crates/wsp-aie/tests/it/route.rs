@@ -1,8 +1,8 @@
 //! Ways of streams, against ways that are known, and checks against changed ones.
 
-use super::*;
-use crate::device::{DEVICES, XDNA1, XDNA2};
-use crate::dice::{Random, cases};
+use crate::randomised::{Numbers, cases};
+use wsp_aie::device::{Bundle, DEVICES, Device, Tile, XDNA1, XDNA2};
+use wsp_aie::route::{Across, Cut, Misrouted, Outcome, Route, Stream, route, verify};
 use wsp_ordered::OrderedMap;
 
 fn stream(from: (u32, u32), to: &[(u32, u32)], packets: bool) -> Stream {
@@ -32,8 +32,16 @@ fn cores_are_joined_by_the_shortest_ways_and_one_source_by_a_tree() {
     assert_eq!(routed(&XDNA2, &[from_host])[0].links(), 4);
 }
 
+/// A side of a tile, and the place there.
+fn beside(tile: Tile, side: u64) -> (Bundle, Tile) {
+    let (bundle, col, row) =
+        [(Bundle::North, 0, 1), (Bundle::South, 0, -1), (Bundle::East, 1, 0), (Bundle::West, -1, 0)]
+            [side as usize];
+    (bundle, Tile::new(tile.col.wrapping_add_signed(col), tile.row.wrapping_add_signed(row)))
+}
+
 /// Streams whose ways are drawn at random, on links that have room for them.
-fn planted(dice: &mut Random, device: &Device, wanted: usize) -> Vec<Stream> {
+fn planted(dice: &mut Numbers, device: &Device, wanted: usize) -> Vec<Stream> {
     let tiles: Vec<Tile> = device.tiles().collect();
     let mut links: OrderedMap<(Tile, Tile), u32> = OrderedMap::new();
     let mut channels: OrderedMap<(Tile, bool), u32> = OrderedMap::new();
@@ -42,8 +50,11 @@ fn planted(dice: &mut Random, device: &Device, wanted: usize) -> Vec<Stream> {
         let from = tiles[dice.below(tiles.len() as u64) as usize];
         let (mut at, mut way) = (from, Vec::new());
         for _ in 0..1 + dice.below(9) {
-            let Some(next) = neighbour(device, at, SIDES[dice.below(4) as usize]) else { continue };
-            let (ports, _) = device.ports(at, towards(at, next));
+            let (side, next) = beside(at, dice.below(4));
+            if device.kind(next).is_none() {
+                continue;
+            }
+            let (ports, _) = device.ports(at, side);
             let used = links.get(&(at, next)).copied().unwrap_or(0);
             if used < ports && next != from && !way.iter().any(|(a, _)| *a == next) {
                 way.push((at, next));
@@ -68,10 +79,10 @@ fn planted(dice: &mut Random, device: &Device, wanted: usize) -> Vec<Stream> {
 
 #[test]
 fn streams_that_ways_are_known_for_are_routed() {
-    let mut dice = Random(5);
+    let mut dice = Numbers::of_seed(5);
     let (mut done, all) = (0, cases(60));
     for case in 0..all {
-        let device = [XDNA1, XDNA2, DEVICES[5], DEVICES[6]][case % 4];
+        let device = [XDNA1, XDNA2, DEVICES[5], DEVICES[6]][(case % 4) as usize];
         let wanted = [8, 16, 48, 96][dice.below(4) as usize];
         let streams = planted(&mut dice, &device, wanted);
         match route(&device, &streams) {
@@ -127,7 +138,7 @@ fn any_change_of_a_connection_is_found() {
             for number in 0..8 {
                 let mut other = routes.clone();
                 let port = &mut other[at].hops[hop].to;
-                if side(port.0).is_some() && port.1 != number {
+                if port.0 != Bundle::Dma && port.1 != number {
                     port.1 = number;
                     assert!(verify(&XDNA1, &streams, &other).is_err(), "{at} {hop} {number}");
                 }
