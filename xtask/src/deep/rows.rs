@@ -27,6 +27,21 @@ pub(super) const ROWS: &[Row] = &[
         cases: Some(1_000_000),
     },
     Row {
+        name: "places on AIE arrays beside all that there are",
+        cargo: &["--package", "wsp-aie", "--test", "it", "the_least_of_all_and_is_proven"],
+        cases: Some(200),
+    },
+    Row {
+        name: "graphs that fit on AIE arrays are placed",
+        cargo: &["--package", "wsp-aie", "--test", "it", "that_an_arrangement_is_known_for"],
+        cases: Some(10_000),
+    },
+    Row {
+        name: "streams that fit on AIE arrays are routed",
+        cargo: &["--package", "wsp-aie", "--test", "it", "streams_that_ways_are_known_for"],
+        cases: Some(10_000),
+    },
+    Row {
         name: "changed bytes of traces",
         cargo: &["--package", "wsp-report", "--test", "it", "whatever_bytes_are_changed"],
         cases: Some(1_000_000),

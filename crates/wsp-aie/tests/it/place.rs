@@ -95,6 +95,7 @@ fn the_least_placement_is_the_least_of_all_and_is_proven() {
         }
     }
     assert!(placed > refused, "{placed} placed, {refused} refused");
+    println!("{placed} placed, {refused} refused");
 }
 
 #[test]

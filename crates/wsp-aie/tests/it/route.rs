@@ -95,6 +95,7 @@ fn streams_that_ways_are_known_for_are_routed() {
         }
     }
     assert!(done * 100 >= all * 99, "{done} of {all}");
+    println!("{done} of {all} routed");
 }
 
 #[test]
