@@ -41,13 +41,21 @@ pub(super) struct Load<'g> {
     /// By tile of the array.
     asked: Vec<Parts>,
     has: Vec<Parts>,
+    /// How much more than they have tiles are asked for.
+    over: u128,
+}
+
+/// How much more than it has a tile is asked for of a part: processes, channels, or 4 KiB of memory.
+fn over(part: usize, asked: u128, has: u128) -> u128 {
+    let over = asked.saturating_sub(has);
+    if part == BYTES { over.div_ceil(4096) } else { over }
 }
 
 impl<'g> Load<'g> {
     /// What is asked for at least when these nodes stand where they do.
     pub(super) fn of(graph: &'g Graph, tiles: &[Option<Tile>]) -> Load<'g> {
         let has: Vec<Parts> = graph.device.tiles().map(|tile| has(graph.device.kind(tile))).collect();
-        let mut load = Load { graph, asked: vec![[0; 4]; has.len()], has };
+        let mut load = Load { graph, asked: vec![[0; 4]; has.len()], has, over: 0 };
         for (node, tile) in tiles.iter().enumerate() {
             if let Some(tile) = tile {
                 load.node(node, *tile, Change::Comes);
@@ -58,11 +66,14 @@ impl<'g> Load<'g> {
     }
 
     fn change(&mut self, tile: Tile, part: usize, count: u128, change: Change) {
-        let asked = &mut self.asked[self.graph.device.index_of(tile)][part];
+        let at = self.graph.device.index_of(tile);
+        let (asked, has) = (&mut self.asked[at][part], self.has[at][part]);
+        let before = over(part, *asked, has);
         *asked = match change {
             Change::Comes => *asked + count,
             Change::Leaves => *asked - count,
         };
+        self.over = self.over + over(part, *asked, has) - before;
     }
 
     /// A node comes to a tile, or leaves it.
@@ -104,11 +115,7 @@ impl<'g> Load<'g> {
 
     /// How much more than they have tiles are asked for: processes, channels, and 4 KiB of memory.
     pub(super) fn over(&self) -> u64 {
-        let of = |(asked, has): (&Parts, &Parts)| {
-            let over = |part: usize| asked[part].saturating_sub(has[part]);
-            over(NODES) + over(INTO) + over(OUT) + over(BYTES).div_ceil(4096)
-        };
-        u64::try_from(self.asked.iter().zip(&self.has).map(of).sum::<u128>()).unwrap_or(u64::MAX)
+        u64::try_from(self.over).unwrap_or(u64::MAX)
     }
 }
 

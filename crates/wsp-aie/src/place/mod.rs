@@ -8,6 +8,7 @@ mod bound;
 mod exact;
 mod load;
 mod proof;
+mod repair;
 mod search;
 
 pub use proof::{Proof, Unproven};

@@ -11,18 +11,22 @@ const STEPS_TO_BEGIN: u32 = 20_000;
 /// Exchanges at random before the next descent.
 const KICKS: u64 = 4;
 
-/// Fewest excesses, then least cost.
-type Score = (u64, u64);
+/// Moves and exchanges of descents, for each node, after which what does not fit is repaired: however many there may be, so that more of them lead on from where
+/// fewer end.
+const TO_REPAIR: u32 = 128;
 
-struct Search<'g> {
-    graph: &'g Graph,
+/// Fewest excesses, then least cost.
+pub(super) type Score = (u64, u64);
+
+pub(super) struct Search<'g> {
+    pub(super) graph: &'g Graph,
     /// By node, the nets that it is an end of.
-    nets: Vec<Vec<usize>>,
-    movable: Vec<usize>,
+    pub(super) nets: Vec<Vec<usize>>,
+    pub(super) movable: Vec<usize>,
     /// By kind of tile.
     tiles: [(TileKind, Vec<Tile>); 3],
-    steps: u32,
-    most: u32,
+    pub(super) steps: u32,
+    pub(super) most: u32,
     random: u64,
 }
 
@@ -48,6 +52,11 @@ pub(super) fn best(graph: &Graph, steps: u32) -> Vec<Tile> {
     let bound = super::bound::root(graph);
     while search.steps < search.most && search.movable.len() > 1 && score != (0, bound) && !stop::is_stopped()
     {
+        if score.0 > 0 && search.steps > TO_REPAIR * search.movable.len() as u32 {
+            search.repair(&mut tiles);
+            score = search.descend(&mut tiles);
+            continue;
+        }
         let mut other = tiles.clone();
         for _ in 0..1 + search.below(KICKS) {
             search.kick(&mut other);
@@ -61,13 +70,13 @@ pub(super) fn best(graph: &Graph, steps: u32) -> Vec<Tile> {
 }
 
 impl Search<'_> {
-    fn of_kind(&self, kind: TileKind) -> &[Tile] {
+    pub(super) fn of_kind(&self, kind: TileKind) -> &[Tile] {
         let found = self.tiles.iter().find(|(of, _)| *of == kind);
         found.map_or(&[][..], |(_, tiles)| tiles.as_slice())
     }
 
     /// A number below a limit: xorshift64*.
-    fn below(&mut self, limit: u64) -> u64 {
+    pub(super) fn below(&mut self, limit: u64) -> u64 {
         self.random ^= self.random >> 12;
         self.random ^= self.random << 25;
         self.random ^= self.random >> 27;
@@ -154,35 +163,48 @@ impl Search<'_> {
         tile: Tile,
         score: Score,
     ) -> Score {
+        if !self.may_exchange(tiles, node, tile) {
+            return score;
+        }
         let from = tiles[node];
         let other = self.on(tiles, node, tile);
-        if other.is_some_and(|other| self.graph.nodes[other].at.is_some()) {
-            return score;
-        }
-        let before = self.around(tiles, node, other);
-        let put = |tiles: &mut [Tile], at: Tile, back: Tile| {
-            tiles[node] = at;
-            if let Some(other) = other {
-                tiles[other] = back;
+        if score.0 == 0 {
+            // What tiles are asked for is not looked at where it costs no less.
+            let before = self.around(tiles, node, other);
+            put(tiles, (node, other), tile);
+            let cost = score.1 - before + self.around(tiles, node, other);
+            put(tiles, (node, other), from);
+            if cost >= score.1 {
+                return score;
             }
-        };
-        put(tiles, tile, from);
-        let cost = score.1 - before + self.around(tiles, node, other);
-        put(tiles, from, tile);
-        if score.0 == 0 && cost >= score.1 {
-            return score;
         }
-        self.asks(load, tiles, (node, other), Change::Leaves);
-        put(tiles, tile, from);
-        self.asks(load, tiles, (node, other), Change::Comes);
-        let now = (load.over(), cost);
+        let now = self.exchange((tiles, load), node, tile, score.1);
         if now < score {
             return now;
         }
-        self.asks(load, tiles, (node, other), Change::Leaves);
-        put(tiles, from, tile);
-        self.asks(load, tiles, (node, other), Change::Comes);
+        self.exchange((tiles, load), node, from, now.1);
         score
+    }
+
+    /// Whether what stands on a tile may leave it for a node.
+    pub(super) fn may_exchange(&self, tiles: &[Tile], node: usize, tile: Tile) -> bool {
+        self.on(tiles, node, tile).is_none_or(|other| self.graph.nodes[other].at.is_none())
+    }
+
+    /// Puts a node on a tile, and what stands there in its place, of a placement that costs so much; what then holds.
+    pub(super) fn exchange(
+        &self,
+        (tiles, load): (&mut [Tile], &mut Load<'_>),
+        node: usize,
+        tile: Tile,
+        cost: u64,
+    ) -> Score {
+        let other = self.on(tiles, node, tile);
+        let before = self.around(tiles, node, other);
+        self.asks(load, tiles, (node, other), Change::Leaves);
+        put(tiles, (node, other), tile);
+        self.asks(load, tiles, (node, other), Change::Comes);
+        (load.over(), cost - before + self.around(tiles, node, other))
     }
 
     /// One or two nodes and their nets come to where they are, or leave it.
@@ -203,23 +225,28 @@ impl Search<'_> {
     }
 
     /// The node that stands on a compute tile.
-    fn on(&self, tiles: &[Tile], node: usize, tile: Tile) -> Option<usize> {
+    pub(super) fn on(&self, tiles: &[Tile], node: usize, tile: Tile) -> Option<usize> {
         let holds_one = self.graph.nodes[node].kind == TileKind::Compute;
         tiles.iter().position(|other| *other == tile).filter(|_| holds_one)
     }
 
-    fn kick(&mut self, tiles: &mut [Tile]) {
+    pub(super) fn kick(&mut self, tiles: &mut [Tile]) {
         let of = self.below(self.movable.len() as u64) as usize;
         let node = self.movable[of];
         let count = self.of_kind(self.graph.nodes[node].kind).len() as u64;
         let at = self.below(count) as usize;
         let tile = self.of_kind(self.graph.nodes[node].kind)[at];
-        let other = self.on(tiles, node, tile);
-        if other.is_none_or(|other| self.graph.nodes[other].at.is_none()) {
-            if let Some(other) = other {
-                tiles[other] = tiles[node];
-            }
-            tiles[node] = tile;
+        if self.may_exchange(tiles, node, tile) {
+            let other = self.on(tiles, node, tile);
+            put(tiles, (node, other), tile);
         }
     }
+}
+
+/// Puts a node on a tile, and the other one where it was.
+fn put(tiles: &mut [Tile], (node, other): (usize, Option<usize>), tile: Tile) {
+    if let Some(other) = other {
+        tiles[other] = tiles[node];
+    }
+    tiles[node] = tile;
 }

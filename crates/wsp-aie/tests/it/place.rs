@@ -160,10 +160,15 @@ fn planted(dice: &mut Numbers, device: Device, count: usize) -> Graph {
 fn graphs_that_an_arrangement_is_known_for_are_placed() {
     let mut dice = Numbers::of_seed(11);
     let all = cases(5);
-    for case in 0..all {
+    // Of the array that is full, descents alone find no placement.
+    let full = 49;
+    for case in 0..all.max(full + 1) {
         let device = if case % 2 == 0 { XDNA1 } else { XDNA2 };
         let count = [4, 12, 16, 24, 32][dice.below(5) as usize].min(4 * device.cols as usize);
         let graph = planted(&mut dice, device, count);
+        if case >= all && case != full {
+            continue;
+        }
         // What is found in a part of the steps is found in all of them.
         let few = [1000, 5000].iter().find_map(|steps| place_within(&graph, *steps).ok());
         let found = few.map_or_else(|| place(&graph), Ok);

@@ -1,0 +1,91 @@
+//! Exchanges that free tiles of what they have no room for, where descents end beside it: an array that is full has few placements that fit, and what is
+//! between them costs more or fits less. The best exchange of a node around a tile with too much is made, whether or not it helps, and is not undone for a while
+//! (tabu search: F. Glover, "Tabu Search, Part I", ORSA Journal on Computing 1(3), 1989).
+
+use super::load::Load;
+use super::search::{Score, Search};
+use crate::device::Tile;
+use crate::stop;
+
+/// Rounds for which a node does not go back to a tile, at least, and how many more by chance.
+const KEPT: (u64, u64) = (8, 12);
+/// Rounds without a better placement before the best one is left by exchanges at random.
+const IN_VAIN: u64 = 300;
+/// So many.
+const KICKS: u32 = 6;
+/// Times the steps of descents that a repair may take: that nothing fits is said of what was looked for at length.
+const STEPS: u32 = 2;
+
+impl Search<'_> {
+    /// Makes exchanges until all fits, or the steps are over; the best placement that was seen stays.
+    pub(super) fn repair(&mut self, tiles: &mut [Tile]) -> Score {
+        let mut load = Load::of(self.graph, &super::all(tiles));
+        let mut score = (load.over(), self.graph.cost(tiles));
+        let (mut best, mut best_score) = (tiles.to_vec(), score);
+        let device = self.graph.device;
+        let mut kept = vec![vec![0; device.tiles().count()]; tiles.len()];
+        let most = self.most.saturating_mul(STEPS);
+        let (mut round, mut better) = (0, 0);
+        while best_score.0 > 0 && self.steps < most && !stop::is_stopped() {
+            round += 1;
+            if round - better > IN_VAIN {
+                better = round;
+                tiles.copy_from_slice(&best);
+                (0..KICKS).for_each(|_| self.kick(tiles));
+                load = Load::of(self.graph, &super::all(tiles));
+                score = (load.over(), self.graph.cost(tiles));
+            }
+            let around = self.around_excess(tiles, &load);
+            if around.is_empty() {
+                break;
+            }
+            let mut next: Option<(Score, usize, Tile)> = None;
+            for node in around {
+                for tile in self.of_kind(self.graph.nodes[node].kind).to_vec() {
+                    self.steps += 1;
+                    let from = tiles[node];
+                    if tile == from || !self.may_exchange(tiles, node, tile) {
+                        continue;
+                    }
+                    let found = self.exchange((tiles, &mut load), node, tile, score.1);
+                    self.exchange((tiles, &mut load), node, from, found.1);
+                    let is_kept = kept[node][device.index_of(tile)] > round && found >= best_score;
+                    if !is_kept && next.is_none_or(|(least, ..)| found < least) {
+                        next = Some((found, node, tile));
+                    }
+                }
+            }
+            let Some((_, node, tile)) = next else { continue };
+            let (from, other) = (tiles[node], self.on(tiles, node, tile));
+            score = self.exchange((tiles, &mut load), node, tile, score.1);
+            let until = round + KEPT.0 + self.below(KEPT.1);
+            kept[node][device.index_of(from)] = until;
+            if let Some(other) = other {
+                kept[other][device.index_of(tile)] = until;
+            }
+            if score < best_score {
+                (best_score, better) = (score, round);
+                best.copy_from_slice(tiles);
+            }
+        }
+        tiles.copy_from_slice(&best);
+        best_score
+    }
+
+    /// Nodes that may move on one of the tiles with too much, by chance, and at the other ends of its nets; none where there is no such node on any of them.
+    fn around_excess(&mut self, tiles: &[Tile], load: &Load<'_>) -> Vec<usize> {
+        let full: Vec<Tile> = self.graph.device.tiles().filter(|tile| load.excess(*tile).is_some()).collect();
+        let first = self.below(full.len() as u64) as usize;
+        let mut all = full[first..].iter().chain(&full[..first]).map(|tile| self.around_tile(tiles, *tile));
+        all.find(|nodes| !nodes.is_empty()).unwrap_or_default()
+    }
+
+    fn around_tile(&self, tiles: &[Tile], tile: Tile) -> Vec<usize> {
+        let is_there = |node: &usize| tiles[*node] == tile;
+        let is_end = |node: &usize| {
+            let mut nets = self.nets[*node].iter().map(|net| &self.graph.nets[*net]);
+            is_there(node) || nets.any(|net| is_there(&net.from) || net.to.iter().any(is_there))
+        };
+        self.movable.iter().copied().filter(is_end).collect()
+    }
+}
