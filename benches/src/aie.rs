@@ -79,7 +79,7 @@ fn row(name: &str, measure: &'static str, ours: f64, target: Option<Goal>) -> Ro
 /// A design could not be made, or does not run.
 pub(crate) fn measure(graphs: usize, rounds: usize, emit: &mut dyn FnMut(Row)) -> Result<(), Diagnostics> {
     places(graphs, emit)?;
-    proofs(graphs, emit)?;
+    proofs(rounds, emit)?;
     let product = product()?;
     let times =
         (0..rounds).map(|_| seconds(|| place(&product).map(drop))).collect::<Result<Vec<f64>, _>>()?;
