@@ -11,10 +11,11 @@ use crate::stop;
 const KEPT: (u64, u64) = (8, 12);
 /// Rounds without a better placement before the best one is left by exchanges at random.
 const IN_VAIN: u64 = 300;
-/// So many.
-const KICKS: u32 = 6;
+/// So many; of each [`FRESH`] times one begins anywhere.
+const KICKS: usize = 6;
+const FRESH: u64 = 3;
 /// Times the steps of descents that a repair may take: that nothing fits is said of what was looked for at length.
-const STEPS: u32 = 2;
+const STEPS: u32 = 4;
 
 impl Search<'_> {
     /// Makes exchanges until all fits, or the steps are over; the best placement that was seen stays.
@@ -25,13 +26,19 @@ impl Search<'_> {
         let device = self.graph.device;
         let mut kept = vec![vec![0; device.tiles().count()]; tiles.len()];
         let most = self.most.saturating_mul(STEPS);
-        let (mut round, mut better) = (0, 0);
+        let (mut round, mut better, mut left) = (0, 0, 0);
         while best_score.0 > 0 && self.steps < most && !stop::is_stopped() {
             round += 1;
             if round - better > IN_VAIN {
                 better = round;
                 tiles.copy_from_slice(&best);
-                (0..KICKS).for_each(|_| self.kick(tiles));
+                left += 1;
+                let fresh = left % FRESH == 0;
+                let kicks = if fresh { 4 * self.movable.len() } else { KICKS };
+                (0..kicks).for_each(|_| self.kick(tiles));
+                if fresh {
+                    self.descend(tiles);
+                }
                 load = Load::of(self.graph, &super::all(tiles));
                 score = (load.over(), self.graph.cost(tiles));
             }

@@ -131,7 +131,7 @@ impl Search<'_> {
     }
 
     /// Moves and exchanges nodes while that helps.
-    fn descend(&mut self, tiles: &mut [Tile]) -> Score {
+    pub(super) fn descend(&mut self, tiles: &mut [Tile]) -> Score {
         let mut load = Load::of(self.graph, &super::all(tiles));
         let mut score = (load.over(), self.graph.cost(tiles));
         loop {
