@@ -13,7 +13,8 @@ pub use file::{DesignArg, DesignFile, DesignRun};
 use crate::codes;
 use crate::device::{Device, XDNA1, XDNA2};
 use crate::lower::{
-    Launch, Listed, Lowered, Probe, Range, RangeOf, by_process, kernels_of, lower, lower_range,
+    COMPARED, Launch, Listed, Lowered, OF_LENGTH, Probe, Range, RangeOf, by_process, kernels_of, lower,
+    lower_range,
 };
 use std::sync::Arc;
 use wsp_backend::codes::OPTION_OF_OTHERS;
@@ -23,17 +24,13 @@ use wsp_backend::{
 };
 use wsp_core::ParamId;
 use wsp_diag::{Diagnostic, Diagnostics, Severity, did_you_mean};
+use wsp_ir::workload::{self, WorkloadModule};
 use wsp_ir::{Capability, Module, ParamSource, Support};
 use wsp_memory::Array;
 use wsp_ordered::OrderedMap;
 use wsp_plan::target::TARGETS;
 use wsp_plan::workload::{ScheduleLine, bind, count};
 use wsp_plan::{ParamValue, PlanSource, Target, on_arrays};
-
-/// Most tasks of all lengths of a range together: each is listed and compared. Decode of 1 to 8,191 tokens has a million and takes 12 s of a processor.
-const COMPARED: u64 = 5 << 18;
-/// Tasks that take as long as what a length takes whatever its tasks are: 0.3 ms.
-const OF_LENGTH: u64 = 24;
 
 /// How often more lengths of a range are looked at.
 const PASSES: usize = 6;
@@ -235,6 +232,14 @@ fn is_extent(module: &Module, name: &str) -> bool {
     })
 }
 
+/// Whether a parameter of a workload has no value of its own, so that its kernels' file has its default.
+fn is_open(module: &WorkloadModule, name: &str) -> bool {
+    module
+        .params
+        .iter()
+        .any(|param| param.name == name && matches!(param.source, workload::ParamSource::Set(None)))
+}
+
 /// Refuses a name that no parameter and no extent has.
 fn known(source: &PlanSource, module: &Module, name: &str) -> Result<(), Diagnostic> {
     let of_workload = match source {
@@ -242,7 +247,12 @@ fn known(source: &PlanSource, module: &Module, name: &str) -> Result<(), Diagnos
         _ => &[],
     };
     let of_kernels = (0..module.params.len()).flat_map(|at| module.user_names(ParamId(at as u32)));
-    let names: Vec<&str> = of_workload.iter().map(|param| param.name.as_str()).chain(of_kernels).collect();
+    let mut names: Vec<&str> = of_workload.iter().map(|param| param.name.as_str()).collect();
+    for name in of_kernels {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
     if names.contains(&name) {
         return Ok(());
     }
@@ -413,7 +423,17 @@ impl Compiled {
         let PlanSource::Workload(plan) = &self.source else { return None };
         // Others are extents of arrays.
         let is_own = |name: &str| plan.module.params.iter().any(|param| param.name == name);
-        let own: Vec<_> = values.iter().filter(|(name, _)| is_own(name)).cloned().collect();
+        let mut own: Vec<_> = values.iter().filter(|(name, _)| is_own(name)).cloned().collect();
+        let library = plan.library.as_ref().map_or(&[][..], |library| &library.plan.module.params);
+        for param in library.iter().filter(|param| is_own(&param.name)) {
+            if let ParamSource::Set { default } = &param.source
+                && let Some(default) = default.as_const_int()
+                && values.iter().all(|(name, _)| *name != param.name)
+                && is_open(&plan.module, &param.name)
+            {
+                own.push((param.name.clone(), ParamValue::Int(default)));
+            }
+        }
         count(&plan.module, &bind(&plan.module, &own, &OrderedMap::new()).ok()?)
     }
 

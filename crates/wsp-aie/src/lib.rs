@@ -64,6 +64,7 @@ mod unwaited;
 
 pub use backend::{AieBackend, DesignArg, DesignFile, DesignRun, Simulation};
 pub use check::check;
+#[doc(hidden)]
 pub use stop::stoppable;
 
 /// The codes of this crate.

@@ -60,7 +60,7 @@ pub(super) fn check(design: &Design, findings: &mut Findings) {
             fifo.name
         );
         let help = format!(
-            "launch the design once, or have the core acquire `@{}` in its loop and release it there",
+            "launch the design once, or fill `@{}` in a sequence of its own, which is launched before the others",
             fifo.name
         );
         findings.0.push(Diagnostic::warning(codes::BALANCE, message).at(fifo.span, "").help(help));

@@ -37,14 +37,15 @@ struct Access {
     writes: bool,
 }
 
-/// How a user uses a lock: how often it is written that it acquires and releases it, and whether always by 1.
+/// How a user uses a lock: how often it is written that it acquires and releases it, and by how much.
 #[derive(Clone, Copy)]
 pub(super) struct Use {
     pub(super) acquires: u64,
     pub(super) releases: u64,
     /// By how much it acquires it in all; none where a loop of a core does so.
     pub(super) all: Option<i64>,
-    by_more: bool,
+    /// By how much each time; none where that differs.
+    by: Option<i64>,
 }
 
 /// Who uses what of a design.
@@ -94,7 +95,7 @@ impl Uses {
                 acquires: 0,
                 releases: 0,
                 all: Some(0),
-                by_more: false,
+                by: op.find_int("value").or(Some(1)),
             });
             if op.find_int("action") == Some(1) {
                 of.releases += 1;
@@ -103,8 +104,8 @@ impl Uses {
                 let by = op.find_int("value").unwrap_or(1);
                 of.all = of.all.filter(|_| !again).and_then(|all| all.checked_add(by));
             }
-            of.by_more |=
-                op.find_int("value").is_some_and(|value| value != 1) || op.find_int("action") == Some(0);
+            let by = op.find_int("value").unwrap_or(1);
+            of.by = of.by.filter(|known| *known == by && by > 0 && op.find_int("action") != Some(0));
         }
     }
 
@@ -199,51 +200,82 @@ pub(super) fn check(design: &Design, uses: &Uses, findings: &mut Findings) {
     credits(design, uses, findings);
 }
 
+/// A lock that one user acquires and another releases, as often and by as much as is written.
+#[derive(Clone, Copy)]
+struct Handed {
+    by: User,
+    to: User,
+    acquires: u64,
+    credits: i64,
+    /// How much of the lock a credit is.
+    each: i64,
+}
+
+impl Handed {
+    fn of(lock: &Lock, uses: &BTreeMap<User, Use>) -> Option<Handed> {
+        let (acquire, release): (Vec<_>, Vec<_>) = uses.iter().partition(|(_, of)| of.acquires > 0);
+        let ([(to, one)], [(by, other)]) = (acquire.as_slice(), release.as_slice()) else { return None };
+        let each = one.by.filter(|by| one.releases == 0 && other.by == Some(*by))?;
+        Some(Handed { by: **by, to: **to, acquires: one.acquires, credits: lock.init / each, each })
+    }
+
+    /// Whether it is handed the other way.
+    fn is_back(&self, other: &Handed) -> bool {
+        (self.by, self.to) == (other.to, other.by)
+    }
+}
+
 /// Two locks that two users hand to each other have one credit at most for each buffer between them.
 fn credits(design: &Design, uses: &Uses, findings: &mut Findings) {
-    let pair = |lock: &BTreeMap<User, Use>| {
-        let (acquire, release): (Vec<_>, Vec<_>) = lock.iter().partition(|(_, of)| of.acquires > 0);
-        let ([(a, one)], [(b, other)]) = (acquire.as_slice(), release.as_slice()) else { return None };
-        (one.releases == 0 && !one.by_more && !other.by_more).then_some((**a, **b, one.acquires))
-    };
-    let pairs: Vec<_> = uses.locks.iter().map(pair).collect();
-    for (at, one) in pairs.iter().enumerate() {
-        for (other_at, other) in pairs.iter().enumerate().skip(at + 1) {
-            let (Some((a, b, one)), Some((c, d, other))) = (one, other) else { continue };
-            if (a, b) != (d, c) {
-                continue;
-            }
+    let of = |(lock, uses)| Some((lock, Handed::of(lock, uses)?));
+    let all: Vec<(&Lock, Handed)> = design.locks.iter().zip(&uses.locks).filter_map(of).collect();
+    for (at, (lock, one)) in all.iter().enumerate() {
+        for (beside, other) in all[at + 1..].iter().filter(|(_, other)| one.is_back(other)) {
             // Each descriptor of a chain acquires once; the other user's releases say how often a core acquires. Two cores use what both name.
-            let of_chain = [(a, one), (c, other)]
-                .iter()
-                .find_map(|(user, count)| matches!(user, User::Channel(..)).then_some(**count));
-            let of_both =
-                || uses.buffers.iter().filter(|of| of.contains_key(a) && of.contains_key(b)).count();
-            let buffers = of_chain.unwrap_or_else(|| of_both() as u64);
-            if buffers == 0 {
-                continue;
-            }
-            let (lock, beside) = (&design.locks[at], &design.locks[other_at]);
-            let given = lock.init.saturating_add(beside.init);
-            if lock.tile == beside.tile && u64::try_from(given).is_ok_and(|given| given > buffers) {
-                let name =
-                    |lock: &Lock| lock.name.as_ref().map_or("a lock".to_owned(), |name| format!("`@{name}`"));
-                let message = format!(
-                    "{} and {} of tile {} begin at {given} together, with {} between {} and {}",
-                    name(lock),
-                    name(beside),
-                    lock.tile,
-                    wsp_core::words::counted(buffers, "buffer"),
-                    a,
-                    b
-                );
-                let found = Diagnostic::warning(codes::SHARED, message).at(beside.span, "");
-                findings.0.push(
-                    found.help(format!(
-                        "have them begin at {buffers} together: both use a buffer at once else"
-                    )),
-                );
+            let of_chain =
+                [one, other].iter().find_map(|of| matches!(of.to, User::Channel(..)).then_some(of.acquires));
+            let of_both = || {
+                let is = |of: &&BTreeMap<_, _>| of.contains_key(&one.by) && of.contains_key(&one.to);
+                uses.buffers.iter().filter(is).count() as u64
+            };
+            let buffers = of_chain.unwrap_or_else(of_both);
+            let given = one.credits.saturating_add(other.credits);
+            let is_more = u64::try_from(given).is_ok_and(|given| given > buffers);
+            // Of two pairs of locks around one buffer the one with fewer credits is enough.
+            let is_kept = || buffers == 1 && of_both() == 1 && fewest(&all, one) <= 1;
+            if buffers > 0 && lock.tile == beside.tile && is_more && !is_kept() {
+                findings.0.push(too_many((lock, one), (beside, other), buffers));
             }
         }
     }
+}
+
+/// The fewest credits of two locks that these two users hand to each other.
+fn fewest(all: &[(&Lock, Handed)], like: &Handed) -> i64 {
+    let of = |is: &dyn Fn(&Handed) -> bool| {
+        all.iter().filter(|(_, of)| is(of)).map(|(_, of)| of.credits).min().unwrap_or(0)
+    };
+    of(&|of| like.is_back(of)).saturating_add(of(&|of| (of.by, of.to) == (like.by, like.to)))
+}
+
+fn too_many((lock, one): (&Lock, &Handed), (beside, other): (&Lock, &Handed), buffers: u64) -> Diagnostic {
+    let name = |lock: &Lock| lock.name.as_ref().map_or("a lock".to_owned(), |name| format!("`@{name}`"));
+    let begin = lock.init.saturating_add(beside.init);
+    let uses = match (one.each, other.each) {
+        (1, 1) => String::new(),
+        _ => format!(" for {} uses", one.credits.saturating_add(other.credits)),
+    };
+    let message = format!(
+        "{} and {} of tile {} begin at {begin} together{uses}, with {} between {} and {}",
+        name(lock),
+        name(beside),
+        lock.tile,
+        wsp_core::words::counted(buffers, "buffer"),
+        one.to,
+        one.by
+    );
+    let most = i64::try_from(buffers).unwrap_or(i64::MAX).saturating_mul(one.each.min(other.each));
+    Diagnostic::warning(codes::SHARED, message)
+        .at(beside.span, "")
+        .help(format!("have them begin at {most} together: both use a buffer at once else"))
 }

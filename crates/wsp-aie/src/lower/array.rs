@@ -105,7 +105,7 @@ pub(super) fn place(
             from,
             to: vec![to],
             traffic: bytes * boxes,
-            // A memory tile has the objects of a link once, and the fifos of its parts count them already.
+            // A memory tile has the objects of a link, and the fifos of its parts count theirs on both of their tiles: what they leave. Parts with room for more objects than a link has count for more than the memory tile holds.
             bytes: (bytes * u64::from(OF_LINK)).saturating_sub(of_parts),
             via_dma: false,
         });

@@ -78,7 +78,7 @@ fn factor(size: u64, most: u64) -> u64 {
 /// The same transfer, of elements of so many bytes, or several, each of which a descriptor of a shim tile holds.
 pub fn legal(base: u64, dims: &[(u64, u64)], bytes: u64, out: &mut Vec<(u64, Vec<(u64, u64)>)>) {
     let model = TileKind::Shim.model();
-    let is_line = matches!(dims, [(_, 1)] | [(1, _)]);
+    let is_line = matches!(dims, [] | [(_, 1)] | [(1, _)]);
     if is_line || out.len() > TRANSFERS {
         out.push((base, dims.to_vec()));
         return;

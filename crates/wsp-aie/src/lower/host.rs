@@ -13,7 +13,7 @@ use wsp_ordered::OrderedMap;
 /// Most fifos that a memory tile joins in one, or makes of one.
 const JOINED: usize = 5;
 
-/// Objects of a fifo of the host that a memory tile makes one of several of, or several of one.
+/// Objects of a fifo between the host and a memory tile that splits each into those of several fifos, or joins theirs to one.
 pub(super) const OF_LINK: u32 = 2;
 
 /// A fifo that meets the memory of the host.

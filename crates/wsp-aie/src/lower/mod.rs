@@ -14,10 +14,12 @@ mod deep;
 mod depths;
 mod draft;
 mod emit;
+#[doc(hidden)]
 pub mod fields;
 mod flow;
 mod holds;
 mod host;
+#[doc(hidden)]
 pub mod lines;
 mod memory;
 mod order;
@@ -36,7 +38,7 @@ pub use array::Placed;
 pub(crate) use holds::Probe;
 pub(crate) use processes::by_process;
 pub use range::Range;
-pub(crate) use range::RangeOf;
+pub(crate) use range::{COMPARED, OF_LENGTH, RangeOf};
 pub use trace::Listed;
 pub(crate) use trace::has_room;
 pub(crate) use values::{forms, values};

@@ -135,10 +135,10 @@ pub(super) fn numbers(part: &Part<'_>, core: usize) -> Result<Numbers, Diagnosti
     Ok(all)
 }
 
-/// Numbers of kernels, by place, that stay numbers in the bodies of a core: the fewest with which all launches run the same bodies. Where none do, all of them.
+/// Numbers of kernels, by place, that stay numbers in the bodies of a core: the fewest with which all launches run the same bodies, with `few` no more of them than a launch alone. Where none do, all of them.
 fn loose(
     parts: &[Part<'_>],
-    core: usize,
+    (core, few): (usize, bool),
     (all, bodies): (&[Numbers], &mut Bodies),
 ) -> OrderedSet<(FuncId, usize)> {
     // By kernel: in each launch, the numbers of its tasks.
@@ -154,22 +154,32 @@ fn loose(
     let mut found = OrderedSet::new();
     for (func, launches) in of_kernels {
         let places = launches.iter().flatten().map(|numbers| numbers.len()).max().unwrap_or(0).min(FREE);
-        let mut same = |free: usize| {
+        // The bodies of each launch where these numbers stay; none where a launch has more of them.
+        let mut bodies_with = |free: usize, most: usize| {
             let mut sets: Vec<OrderedSet<usize>> = Vec::new();
             for (launch, tasks) in launches.iter().enumerate().filter(|(_, tasks)| !tasks.is_empty()) {
                 let body = &parts[launch].trace.bodies[&func];
                 let (used, launch) = (body.used(), like(parts, launch));
-                let fixed = |numbers: &&[Const]| {
+                let mut set = OrderedSet::new();
+                for numbers in tasks {
                     let kept = numbers.iter().enumerate();
                     let kept = kept.map(|(at, value)| (at >= FREE || free >> at & 1 == 0).then_some(*value));
                     let mut kept: Vec<Option<Const>> = kept.collect();
                     unused_alike(&mut kept, &used);
-                    kept
-                };
-                let numbers = tasks.iter().map(fixed);
-                sets.push(numbers.map(|of: Vec<_>| bodies.of((launch, func), body, &of)).collect());
+                    set.insert(bodies.of((launch, func), body, &kept));
+                    if set.len() > most {
+                        return None;
+                    }
+                }
+                sets.push(set);
             }
-            sets.windows(2).all(|pair| pair[0] == pair[1])
+            Some(sets)
+        };
+        let alone = bodies_with(0, usize::MAX).unwrap_or_default();
+        // Where a tile's first element is fixed in a body and how many are left is not, each round would have a body of its own.
+        let most = if few { alone.iter().map(OrderedSet::len).max().unwrap_or(0) } else { usize::MAX };
+        let mut same = |free: usize| {
+            bodies_with(free, most).is_some_and(|sets| sets.windows(2).all(|pair| pair[0] == pair[1]))
         };
         let mut choices: Vec<usize> = (0..1 << places).collect();
         choices.sort_by_key(|free| free.count_ones());
@@ -189,11 +199,23 @@ impl Program {
         (core, bodies): (usize, &mut Bodies),
     ) -> Result<Program, Diagnostic> {
         let all = parts.iter().map(|part| numbers(part, core)).collect::<Result<Vec<Numbers>, _>>()?;
-        let loose =
-            if parts.len() > 1 { loose(parts, core, (&all, &mut *bodies)) } else { OrderedSet::new() };
+        let found = Program::of(parts, (core, true), (&all, &mut *bodies));
+        // What is loose for fewer bodies may have no form as a number of a round.
+        found.or_else(|_| Program::of(parts, (core, false), (&all, bodies)))
+    }
+
+    fn of(
+        parts: &[Part<'_>],
+        (core, few): (usize, bool),
+        (all, bodies): (&[Numbers], &mut Bodies),
+    ) -> Result<Program, Diagnostic> {
+        let loose = match parts {
+            [_] => OrderedSet::new(),
+            _ => loose(parts, (core, few), (all, &mut *bodies)),
+        };
         let (mut steps, mut launches) = (Vec::new(), Vec::new());
         let order = releases(parts, core);
-        for (launch, (part, numbers)) in parts.iter().zip(&all).enumerate() {
+        for (launch, (part, numbers)) in parts.iter().zip(all).enumerate() {
             let to = (core, &mut steps, &mut *bodies);
             launches.push(sequence(part, (like(parts, launch), numbers, &loose, &order), to)?);
         }

@@ -10,8 +10,12 @@ use super::{Part, refused};
 use wsp_diag::Diagnostic;
 use wsp_ordered::OrderedSet;
 
-/// Most lengths of a range.
-const MOST: i64 = 1 << 16;
+/// Most tasks of all lengths of a range together: each is listed and compared. Decode of 1 to 8,191 tokens has a million and takes 12 s of a processor.
+pub(crate) const COMPARED: u64 = 5 << 18;
+/// Tasks that take as long as what a length takes whatever its tasks are: 0.3 ms.
+pub(crate) const OF_LENGTH: u64 = 24;
+/// Most lengths of a range: each has a task.
+const MOST: i64 = (COMPARED / (OF_LENGTH + 1)) as i64;
 /// The longest of them: as many tiles are tried for each sum.
 const LONGEST: i64 = 1 << 20;
 /// Most lengths that are listed at once because two sums of one number differ there.

@@ -171,8 +171,8 @@ impl Reader<'_> {
         {
             return self.fault(codes::ARITY, types, format!("`{}` makes nothing", op.name));
         }
-        is_ended(&op, row.ends.or(table::own_end(&op.name)))?;
-        drop_terminators(&mut op, row.ends);
+        is_ended(&op, row, (at, made.len()))?;
+        drop_terminators(&mut op, row.left_out());
         custom::settle(&mut op);
         Ok((op, made))
     }
@@ -315,16 +315,39 @@ impl Reader<'_> {
 }
 
 /// In the generic form what ends a block is written, also where its own spelling leaves it out.
-fn is_ended(op: &Op, ends: Option<&str>) -> Read<()> {
-    let Some(ends) = ends else { return Ok(()) };
-    let mut lasts = op.regions.iter().flat_map(|region| &region.blocks).filter_map(|block| block.ops.last());
-    let Some(last) = lasts.find(|last| !table::is_terminator(&last.name)) else { return Ok(()) };
-    let message = format!("a block of `{}` ends with `{}`, and `{ends}` has to end it", op.name, last.name);
-    Err(Box::new(
-        Diagnostic::error(codes::SYNTAX, message)
-            .at(last.span, "the last of the block")
-            .help(format!("write `\"{ends}\"() : () -> ()` behind it")),
-    ))
+fn is_ended(op: &Op, row: &table::Row, (at, made): (Span, usize)) -> Read<()> {
+    let Some(ends) = row.ends else { return Ok(()) };
+    for (number, region) in op.regions.iter().enumerate() {
+        // An operation without the other branch has an empty region for it.
+        let may_be_empty = op.name == "scf.if" && number == 1 && made == 0;
+        let open = |block: &&Block| match block.ops.last() {
+            Some(last) => !row.is_ended_by(&last.name),
+            None => !may_be_empty,
+        };
+        let Some(block) = region.blocks.iter().find(open) else { continue };
+        let (message, place) = match block.ops.last() {
+            Some(last) => {
+                let place = if table::is_terminator(&last.name) { "in its place" } else { "behind it" };
+                (
+                    format!("a block of `{}` ends with `{}`, and `{ends}` has to end it", op.name, last.name),
+                    place,
+                )
+            }
+            None => (format!("a block of `{}` is empty, and `{ends}` has to end it", op.name), "in it"),
+        };
+        let fault = Diagnostic::error(codes::SYNTAX, message);
+        let fault = match block.ops.last() {
+            Some(last) => fault.at(last.span, "the last of the block"),
+            None => fault.at(at, ""),
+        };
+        return Err(Box::new(fault.help(match made {
+            1.. if ends == "scf.yield" => {
+                format!("write `\"{ends}\"` of the values ({made}) that the block hands on {place}")
+            }
+            _ => format!("write `\"{ends}\"() : () -> ()` {place}"),
+        })));
+    }
+    Ok(())
 }
 
 /// Takes the last operation of each region away where it is the one that its own spelling leaves out.

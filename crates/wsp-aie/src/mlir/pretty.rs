@@ -25,7 +25,7 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Read<(Op, Vec<Type>)> {
         }
         Spelling::Own(own) => custom::read(reader, &mut op, own, row)?,
     };
-    drop_terminators(&mut op, row.ends);
+    drop_terminators(&mut op, row.left_out());
     Ok((op, types))
 }
 

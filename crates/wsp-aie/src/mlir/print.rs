@@ -94,7 +94,7 @@ impl Printer<'_> {
             self.out.push_str(" (");
             for (i, region) in op.regions.iter().enumerate() {
                 self.out.push_str(if i > 0 { ", " } else { "" });
-                self.region(region, true, row.and_then(|row| row.ends));
+                self.region(region, true, row.and_then(Row::left_out));
             }
             self.out.push(')');
         }

@@ -101,30 +101,45 @@ pub(crate) struct Row {
     pub(crate) spelling: Spelling,
     /// What it makes.
     pub(crate) made: Made,
-    /// What its regions end with where that is not written in its own spelling.
+    /// What the blocks of its regions end with.
     pub(crate) ends: Option<&'static str>,
+    /// Whether its own spelling has that too.
+    is_spelled: bool,
+}
+
+impl Row {
+    /// What its regions end with where that is not written in its own spelling.
+    pub(crate) fn left_out(&self) -> Option<&'static str> {
+        self.ends.filter(|_| !self.is_spelled)
+    }
+
+    /// Whether an operation of this name ends a block of its regions. Blocks of descriptors go on to each other too.
+    pub(crate) fn is_ended_by(&self, name: &str) -> bool {
+        let has_descriptors = matches!(self.name, "aie.dma" | "aie.mem" | "aie.memtile_dma" | "aie.shim_dma");
+        self.ends == Some(name) || has_descriptors && matches!(name, "aie.dma_start" | "aie.next_bd")
+    }
 }
 
 const fn row(name: &'static str, words: &'static str, made: Made) -> Row {
-    Row { name, spelling: Spelling::Words(words), made, ends: None }
+    Row { name, spelling: Spelling::Words(words), made, ends: None, is_spelled: false }
 }
 
 const fn region(name: &'static str, words: &'static str, made: Made, ends: &'static str) -> Row {
-    Row { name, spelling: Spelling::Words(words), made, ends: Some(ends) }
+    Row { name, spelling: Spelling::Words(words), made, ends: Some(ends), is_spelled: false }
+}
+
+/// With regions whose `aie.end` is written.
+const fn ended(name: &'static str, words: &'static str, made: Made) -> Row {
+    Row { name, spelling: Spelling::Words(words), made, ends: Some("aie.end"), is_spelled: true }
 }
 
 const fn own(name: &'static str, own: Own, made: Made, ends: Option<&'static str>) -> Row {
-    Row { name, spelling: Spelling::Own(own), made, ends }
+    Row { name, spelling: Spelling::Own(own), made, ends, is_spelled: false }
 }
 
 /// Whether an operation ends its block.
 pub(crate) fn is_terminator(name: &str) -> bool {
     matches!(name, "aie.dma_start" | "aie.end" | "aie.next_bd" | "func.return" | "scf.yield")
-}
-
-/// What ends the blocks of an operation whose own spelling has it too.
-pub(crate) fn own_end(name: &str) -> Option<&'static str> {
-    matches!(name, "aie.core" | "aie.mem" | "aie.memtile_dma" | "aie.shim_dma").then_some("aie.end")
 }
 
 const BINARY: &str = "% , % {} : tt";
@@ -135,7 +150,7 @@ const CAST: &str = "% {} : t0 to r";
 pub(crate) const ROWS: &[Row] = &[
     row("aie.buffer", "( % ) {} : r", Made::Told),
     row("aie.cascade_flow", "( % , % )", Made::Nothing),
-    row("aie.core", "( % ) <> {}", Made::Index),
+    ended("aie.core", "( % ) <> {}", Made::Index),
     region("aie.device", "( &device:device ) ?!sym_name <> {}", Made::Nothing, "aie.end"),
     region("aie.dma", "( &direction:channel_dir , $channel_index ) {} [<>]", Made::Flag, "aie.end"),
     own("aie.dma_bd", Own::Descriptor, Made::Nothing, None),
@@ -147,8 +162,8 @@ pub(crate) const ROWS: &[Row] = &[
         Made::Nothing,
     ),
     row("aie.lock", "( % ?$lockID ) {}", Made::Index),
-    row("aie.mem", "( % ) <> {}", Made::Index),
-    row("aie.memtile_dma", "( % ) <> {}", Made::Index),
+    ended("aie.mem", "( % ) <> {}", Made::Index),
+    ended("aie.memtile_dma", "( % ) <> {}", Made::Index),
     row("aie.next_bd", "^", Made::Nothing),
     own("aie.objectfifo", Own::Fifo, Made::Nothing, None),
     row("aie.objectfifo.acquire", "@objFifo_name ( &port:port , $size ) : r", Made::Told),
@@ -160,7 +175,7 @@ pub(crate) const ROWS: &[Row] = &[
     region("aie.packet_flow", "( $ID ) <> {}", Made::Nothing, "aie.end"),
     row("aie.packet_source", "< % , &bundle:bundle : $channel >", Made::Nothing),
     own("aie.runtime_sequence", Own::Sequence, Made::Nothing, None),
-    row("aie.shim_dma", "( % ) <> {}", Made::Index),
+    ended("aie.shim_dma", "( % ) <> {}", Made::Index),
     row(
         "aie.shim_dma_allocation",
         "!sym_name ( % , &direction:channel_dir , $channel_index ) {}",

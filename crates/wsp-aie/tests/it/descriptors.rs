@@ -125,7 +125,11 @@ fn dimensions_of_a_stream_name_elements_of_an_object() {
     machine.launch(None, &mut given, &mut nothing).expect("it ends");
     let wanted = (0..1024).map(|i| 3 * (i / 256 * 256 + i % 128 * 2 + i % 256 / 128));
     assert_eq!(to_ints(&given[1]), wanted.collect::<Vec<i32>>());
-    for (rows, stride) in [(129, 2), (1 << 62, 0), (1 << 23, 0)] {
-        assert!(Machine::new(&with(rows, stride), Allocation::Lowered).is_err(), "{rows}");
+    for (rows, stride) in [(129, 2), (u64::MAX, 0), (1 << 62, 0), (1 << 23, 0)] {
+        let mut far = with(128, 2);
+        let fifo = far.fifos.iter_mut().find(|fifo| !fifo.producer.dims.is_empty()).expect("it has them");
+        (fifo.producer.dims[1].size, fifo.producer.dims[1].stride) = (rows, stride);
+        let found = Machine::new(&far, Allocation::Lowered).expect_err("it is refused");
+        assert_eq!(found.message, "the dimensions of fifo `@out` name elements that its objects do not have");
     }
 }

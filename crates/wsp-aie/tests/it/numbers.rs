@@ -62,7 +62,7 @@ fn made<const FROM: usize, const TO: usize>(
     Ok(all)
 }
 
-/// What an operator makes of two bytes.
+/// What an operator makes of two bytes; none where the core faults.
 fn of_bytes(op: &str, a: i8, b: i8) -> Option<i8> {
     let compared = op.starts_with("cmpi");
     let made_of = format!("arith.{op} %x, %k : i8");
@@ -71,7 +71,11 @@ fn of_bytes(op: &str, a: i8, b: i8) -> Option<i8> {
         false => format!("%k = arith.constant {b} : i8\n%y = {made_of}"),
     };
     let found = made::<1, 1>(("i8", "i8"), &lines, &[a.to_le_bytes(); COUNT]);
-    found.ok().map(|found| i8::from_le_bytes(found[COUNT - 1]))
+    match found {
+        Ok(found) => Some(i8::from_le_bytes(found[COUNT - 1])),
+        Err(Failure::Fault(fault)) if fault.code.0 == 1861 => None,
+        Err(other) => panic!("{op} {a} {b}: {other:?}"),
+    }
 }
 
 #[test]

@@ -265,6 +265,19 @@ fn a_placement_is_kept_where_nets_have_more_bytes_and_there_is_room() {
     assert!(place_again(&graph, &found.tiles[1..], None).is_none());
 }
 
+/// What is kept while nodes move is what is counted anew at the end of each descent, which debug assertions compare, also where more is asked for than there is.
+#[test]
+fn what_tiles_are_asked_for_follows_moves() {
+    let count = EXACT + 4;
+    for bytes in [30_000, 40_000] {
+        let nodes = (0..count).map(|at| node(&format!("p{at}"), TileKind::Compute)).collect();
+        let nets = (1..count).map(|to| Net { bytes, ..net(to - 1, &[to, (to + 5) % count], 1) });
+        let graph = Graph { device: XDNA2, nodes, nets: nets.collect() };
+        let refused = place_within(&graph, 50).expect_err("nodes have two inputs, and some an output");
+        assert!(refused.figures.iter().all(|(_, missing)| *missing > 0) && !refused.figures.is_empty());
+    }
+}
+
 /// A search that is stopped has no proof and no placement, of few nodes as of many.
 #[test]
 fn a_placement_is_stopped() {

@@ -257,6 +257,40 @@ fn blocks_of_the_generic_form_have_their_ends() {
     }
 }
 
+/// An empty block has no end, and an operation that ends blocks of others is none; an empty `else` is none at all.
+#[test]
+fn blocks_end_with_what_ends_their_operation() {
+    let core = |body: &str| {
+        format!(
+            "aie.device(npu2) {{\n  %t = aie.tile(0, 2)\n  %c = \"aie.core\"(%t) ({{\n{body}\n  }}) : (index) -> index\n}}\n"
+        )
+    };
+    let op = |name: &str| format!("\"{name}\"() : () -> ()");
+    let range = "%n = arith.constant 4 : index\n%s = arith.constant 0 : i32\n";
+    let round = "%r = \"scf.for\"(%n, %n, %n, %s) ({\n^bb0(%i: index, %a: i32):\n  %b = arith.addi %a, %a : i32\n}) : (index, index, index, i32) -> i32";
+    let branch =
+        "%yes = arith.constant true\n\"scf.if\"(%yes) ({\n\"scf.yield\"() : () -> ()\n}, {\n}) : (i1) -> ()";
+    let ended = op("aie.end");
+    for (body, help) in [
+        (String::new(), format!("write `{ended}` in it")),
+        (op("func.return"), format!("write `{ended}` in its place")),
+        (op("scf.yield"), format!("write `{ended}` in its place")),
+        (
+            format!("{range}{round}\n{ended}"),
+            "write `\"scf.yield\"` of the values (1) that the block hands on behind it".to_owned(),
+        ),
+        (format!("{branch}\n{ended}"), String::new()),
+    ] {
+        match parse(FileId(0), &core(&body)) {
+            Ok(_) => assert!(help.is_empty(), "{body}"),
+            Err(fault) => {
+                assert!(fault.code.0 == 1800 && fault.help == [help], "{body}: {fault:?}");
+                assert!(fault.primary.is_some(), "{body}");
+            }
+        }
+    }
+}
+
 #[test]
 fn wrong_texts_are_refused_with_a_place() {
     for (text, code, message) in WRONG {

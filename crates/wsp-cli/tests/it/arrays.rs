@@ -98,7 +98,6 @@ fn what_has_no_form_on_an_array_is_told_with_what_to_give() {
     assert!(code == 1 && err.contains("`--trace` has no meaning on target `xdna2`"), "{err}");
 }
 
-/// What a run refuses before it runs, a check does: of workloads and programs, with the sizes that values tell.
 /// A check says what has no form on an array before it asks for extents of its kernels.
 #[test]
 fn a_check_of_a_program_with_caches_asks_for_no_extents() {
@@ -115,6 +114,7 @@ fn more_tasks_than_an_array_takes_are_told_before_arrays_are_made() {
     assert!(code == 1 && err.contains("has 35184372088832 tasks, and an array takes 65536 at most"), "{err}");
 }
 
+/// What a run refuses before it runs, a check does: of workloads and programs, with the sizes that values tell.
 #[test]
 fn a_check_maps_routes_and_checks_a_design() {
     for file in ["examples/pipelines/softmax.wsp", "examples/row_softmax.pto"] {

@@ -266,6 +266,27 @@ PTO_KERNEL_IMPL(copy) {
     assert_eq!(&kernels[span.start as usize..span.end as usize], "x");
 }
 
+/// Tasks are counted before arrays are there, also where the file of the kernels has the value that decides their number.
+#[test]
+fn tasks_are_counted_with_the_defaults_of_kernels() {
+    let kernels = format!("PTO_PARAM(uint32_t, reps, 100000)\n{KERNELS}");
+    let text = |reps: &str| {
+        format!(
+            "use \"k.pto\"; param reps{reps}; workload main {{ parallel for i in 0..reps {{ copy(first = 64 * i); }} }}"
+        )
+    };
+    let told = |reps: &str, given: &[(&str, i64)]| {
+        let values = args(&[], given).values;
+        backend()
+            .check_values(&plan(&text(reps), &kernels, "xdna2"), &values)
+            .map_err(|found| found.0[0].message.clone())
+    };
+    let refused = Err("the launch has 100000 tasks, and an array takes 65536 at most".to_owned());
+    assert_eq!(told("", &[]), refused);
+    assert_eq!(told("", &[("reps", 100)]), Ok(()));
+    assert_eq!(told(" = 100", &[]), Ok(()));
+}
+
 /// A caller that has stopped a run gets no design: nothing is listed further, placed or checked.
 #[test]
 fn making_a_design_is_stopped() {
