@@ -43,9 +43,14 @@ def test_arrays_are_handed_to_a_package(copied, monkeypatch):
     monkeypatch.setenv("CXX", "false")
     x, y = arrays()
     # All is taken: what is missing is a compiler that compiles.
-    for call in (copied.execute, copied.bind):
-        with pytest.raises(errors.WspError, match="`false` does not compile the package"):
-            call(x=x, y=y)
+    with pytest.raises(errors.WspError, match="`false` does not compile the package"):
+        copied.execute(x=x, y=y)
+
+
+def test_a_package_is_not_bound(copied):
+    x, y = arrays()
+    with pytest.raises(errors.WspError, match="takes copies of its arrays cannot be bound"):
+        copied.bind(x=x, y=y)
 
 
 @pytest.mark.skipif(not (os.environ.get("CXX") or shutil.which("c++")), reason="no C++ compiler")

@@ -44,12 +44,11 @@ pub(super) fn temporary(within: &Path) -> Result<WorkFolder, Diagnostic> {
     let number = || NAMED.fetch_add(1, Ordering::Relaxed);
     let mut name = || within.join(format!("{PARTIAL}{}-{}", std::process::id(), number()));
     make(within)?;
-    let made = WorkFolder::new(&mut name).and_then(|made| {
-        #[cfg(unix)]
-        whole(|| fs::set_permissions(made.path(), std::os::unix::fs::PermissionsExt::from_mode(0o700)))?;
-        Ok(made)
-    });
-    made.map_err(|fault| not_written(within, &fault))
+    let made = WorkFolder::new(&mut name).map_err(|fault| not_written(within, &fault))?;
+    // Some file systems have no permissions to give.
+    #[cfg(unix)]
+    let _ = fs::set_permissions(made.path(), std::os::unix::fs::PermissionsExt::from_mode(0o700));
+    Ok(made)
 }
 
 /// Each file is written whole before a signal ends the program: none comes into a folder that is being removed, or makes it anew.

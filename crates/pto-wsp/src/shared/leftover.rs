@@ -64,8 +64,8 @@ impl Leftover {
             }
         });
         let opened = Arc::new(opened?);
-        // The umask may have taken the owner's permissions too.
-        opened.set_permissions(Permissions::from_mode(0o700))?;
+        // The umask may have taken the owner's permissions too. Some file systems have none to give.
+        let _ = opened.set_permissions(Permissions::from_mode(0o700));
         Ok((register.insert(Item::Folder(path.to_owned(), Arc::clone(&opened))), opened))
     }
 
