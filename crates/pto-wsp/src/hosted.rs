@@ -59,7 +59,12 @@ impl HostBuilder {
             Some(first) => OsString::from(first),
             None => name,
         };
-        let named = named.map(first);
+        // It is run in other folders, where a path from this one leads elsewhere.
+        let absolute = |name: OsString| match Path::new(&name).components().count() {
+            0 | 1 => name,
+            _ => std::path::absolute(&name).map_or(name, OsString::from),
+        };
+        let named = named.map(first).map(absolute);
         let candidates = named
             .filter(|name| !name.is_empty())
             .map_or_else(|| COMPILERS.map(Into::into).to_vec(), |name| vec![name]);
@@ -123,6 +128,10 @@ fn device_library() -> Result<(PathBuf, ContentKey), Diagnostic> {
     let own = || Some(std::env::current_exe().ok()?.parent()?.join("libwsp_device.a"));
     let path = named.or_else(own).unwrap_or_default();
     let read = || {
+        // To open a pipe is to wait for what writes to it.
+        if !fs::metadata(&path)?.is_file() {
+            return Err(Error::other("it is no regular file"));
+        }
         let mut bytes = Vec::new();
         File::open(&path)?.read_to_end(&mut bytes)?;
         Ok((fs::canonicalize(&path)?, ContentKey::of(&bytes)))
@@ -169,10 +178,12 @@ impl HostRunner for HostBuilder {
             }
         };
         let folder = all.join(format!("{key}-{of}"));
+        // Before the look: another process may put it there right after.
+        let damage = damage(&folder, &[PROGRAM.to_owned()]);
         if is_built(&folder)? {
             return Ok(built(folder, Vec::new()));
         }
-        let notes = damage(&folder, &[PROGRAM.to_owned()]).into_iter().collect();
+        let notes = damage.into_iter().collect();
         let partial = temporary(&all)?;
         for (path, bytes) in &package.files {
             write(partial.path(), path, bytes)?;
@@ -228,7 +239,10 @@ fn fault_of(output: &Output) -> Diagnostic {
             let fault = Diagnostic::error(HOST_RUN, lines.next().unwrap_or_default());
             lines.fold(fault, |fault, line| fault.note(line))
         }
-        None => Diagnostic::error(HOST_RUN, format!("the package ends with {}", output.status)).note(text),
+        None => {
+            let fault = Diagnostic::error(HOST_RUN, format!("the package ends with {}", output.status));
+            if text.is_empty() { fault } else { fault.note(text) }
+        }
     }
 }
 

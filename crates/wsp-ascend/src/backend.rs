@@ -61,6 +61,11 @@ impl Backend for AscendBackend {
         }
     }
 
+    /// Another process runs packages.
+    fn copies_arrays(&self) -> bool {
+        true
+    }
+
     fn emits(&self) -> &'static [&'static Target] {
         &ASCEND
     }

@@ -333,7 +333,9 @@ impl Prepared for Ready {
         self.outcome = None;
         let options = arguments(&self.program.plan, &self.args, &self.options);
         let ran = self.program.runner.run(&self.built, &self.args.arrays, &options);
-        let Ran { arrays, said, took } = ran.map_err(|fault| RunError::Failed(fault.into()))?;
+        let of_build =
+            |fault: Diagnostic| self.built.notes.iter().fold(fault, |fault, note| fault.note(&note.message));
+        let Ran { arrays, said, took } = ran.map_err(|fault| RunError::Failed(of_build(fault).into()))?;
         let mut stats = Stats::default();
         (stats.compile, stats.run) = (self.built.took, took);
         let streams = self.program.workload.as_ref().and_then(|plan| plan.schedule.policy.streams);
@@ -369,6 +371,7 @@ impl Prepared for Ready {
         if package::key(&emitted.package) != self.key {
             (self.key, self.built) = program.build(&emitted.package)?;
         }
+        self.notes = [&emitted.notes[..], &self.built.notes].concat();
         self.args = all;
         Ok(())
     }

@@ -139,7 +139,7 @@ pub trait Backend: Send + Sync {
         Ok(())
     }
 
-    /// Whether its runs take copies of arrays, since its targets have memory of their own. It then takes no views of memory of the caller.
+    /// Whether its runs take copies of arrays, since its targets have memory of their own, or another process runs them. It then takes no views of memory of the caller.
     fn copies_arrays(&self) -> bool {
         false
     }

@@ -69,7 +69,8 @@ impl Bindings {
             lists => lists,
         };
         if inner.signature.library.taken == Taken::Copied {
-            let message = "a program for an AIE array cannot be bound: each run copies its arrays";
+            let message =
+                "a program whose target takes copies of its arrays cannot be bound: each run copies them";
             return Err(errors::fault(py, Diagnostic::error(BAD_OPTION, message).help(EXECUTE)));
         }
         let Arguments { args, uses, copied, .. } = inner.bind(py, Some(&named), Need::Everything)?;

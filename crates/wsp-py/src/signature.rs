@@ -83,7 +83,7 @@ pub(crate) enum Taken {
     /// Arrays of real numbers in row-major order are used where they lie, and others in a copy.
     #[default]
     InPlace,
-    /// All are used in a copy: the target has memory of its own.
+    /// All are used in a copy: the target has memory of its own, or another process runs the program.
     Copied,
 }
 

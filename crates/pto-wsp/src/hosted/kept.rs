@@ -4,8 +4,8 @@
 use crate::codes::{CACHE_ENTRY, NOT_BUILT};
 use crate::shared::leftover::whole;
 use crate::shared::work_folder::{WorkFolder, discard};
-use std::fs::{self, File, Metadata};
-use std::io::{Error, Read as _, Write as _};
+use std::fs::{self, DirBuilder, File, Metadata};
+use std::io::{Error, ErrorKind, Read as _, Write as _};
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use wsp_backend::ContentKey;
@@ -19,17 +19,36 @@ const PARTIAL: &str = "partial-";
 const TRIES: u32 = 3;
 
 pub(super) fn not_written(path: &Path, fault: &Error) -> Diagnostic {
-    Diagnostic::error(NOT_BUILT, format!("`{}` cannot be written", path.display())).note(fault.to_string())
+    let refused = Diagnostic::error(NOT_BUILT, format!("`{}` cannot be written", path.display()));
+    let refused = refused.note(fault.to_string());
+    match fault.kind() {
+        ErrorKind::ReadOnlyFilesystem | ErrorKind::StorageFull | ErrorKind::PermissionDenied => {
+            refused.help("name another cache folder, with room, in XDG_CACHE_HOME")
+        }
+        _ => refused,
+    }
 }
 
-/// A folder that is gone when it is no longer used.
+/// Makes a folder, and those around it, for their owner only.
+pub(super) fn make(folder: &Path) -> Result<(), Diagnostic> {
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(folder).map_err(|fault| not_written(folder, &fault))
+}
+
+/// A folder that is gone when it is no longer used, for its owner only: what is kept comes of it.
 pub(super) fn temporary(within: &Path) -> Result<WorkFolder, Diagnostic> {
     static NAMED: AtomicU32 = AtomicU32::new(0);
     // Relaxed: the counter only makes names differ.
     let number = || NAMED.fetch_add(1, Ordering::Relaxed);
     let mut name = || within.join(format!("{PARTIAL}{}-{}", std::process::id(), number()));
-    let made = fs::create_dir_all(within).and_then(|()| WorkFolder::new(&mut name));
-    made.map_err(|fault| not_written(within, &fault))
+    make(within)?;
+    let made = WorkFolder::new(&mut name).map_err(|fault| not_written(within, &fault))?;
+    // Some file systems have no permissions to give.
+    #[cfg(unix)]
+    let _ = fs::set_permissions(made.path(), std::os::unix::fs::PermissionsExt::from_mode(0o700));
+    Ok(made)
 }
 
 /// Each file is written whole before a signal ends the program: none comes into a folder that is being removed, or makes it anew.

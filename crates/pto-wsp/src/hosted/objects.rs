@@ -1,9 +1,10 @@
 //! What the programs of all packages have in common, which a compiler compiles once for a platform: it reads arrays and runs simulated cores.
 
 use super::compiler::Compiler;
-use super::kept::{are_there, not_written, note, place, temporary, write};
-use std::fs::{self, File};
+use super::kept::{are_there, make, not_written, note, place, temporary, write};
+use std::fs::{self, File, TryLockError};
 use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
 use wsp_ascend::COMMON_SOURCES;
 use wsp_backend::{ContentKey, Package};
 use wsp_diag::Diagnostic;
@@ -13,6 +14,10 @@ use wsp_ordered::OrderedSet;
 const FOLDERS: [&str; 2] = ["host", "include"];
 /// Where the objects are kept, in the folder of packages.
 pub(super) const FOLDER: &str = "objects";
+
+/// How often, and how far apart, a process looks whether another one has compiled the objects, before it does so itself: a minute.
+const LOOKS: u32 = 1200;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
 /// The object of a source, at the root of the folder in which it is compiled.
 pub(super) fn of(source: &str) -> String {
@@ -62,6 +67,19 @@ fn copy(objects: &[String], from: &Path, to: &Path) -> Result<(), Diagnostic> {
     Ok(())
 }
 
+/// Locks a file, unless what holds it takes too long: it may have been stopped.
+fn hold(path: &Path) -> Option<File> {
+    let opened = File::options().read(true).append(true).create(true).open(path).ok()?;
+    for _ in 0..LOOKS {
+        match opened.try_lock() {
+            Ok(()) => return Some(opened),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(BETWEEN_LOOKS),
+            Err(TryLockError::Error(_)) => return None,
+        }
+    }
+    None
+}
+
 /// Gives a package that is being built the objects that it has in common with others, compiled once.
 pub(super) fn take(
     all: &Path,
@@ -82,8 +100,8 @@ pub(super) fn take(
         return Ok(());
     }
     // Of two processes that lack them the second takes those of the first; where a file system has no locks both compile them.
-    fs::create_dir_all(&kept).map_err(|fault| not_written(&kept, &fault))?;
-    let _held = File::open(&kept).and_then(|opened| opened.lock().map(|()| opened));
+    make(&kept)?;
+    let _held = hold(&kept.join(format!("{key}-{by}.lock")));
     if taken()? {
         return Ok(());
     }

@@ -3,9 +3,9 @@
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::sys::wait::waitpid;
 use nix::unistd::Pid;
-use std::fs::{File, Metadata};
+use std::fs::{DirBuilder, File, Metadata, Permissions};
 use std::io::ErrorKind;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -28,7 +28,7 @@ struct Register {
 
 enum Item {
     File(PathBuf),
-    /// A folder, and the same open: another one may get its name when it has another.
+    /// A folder, and the same open: where another process took it for one that was left, its name may be that of another.
     Folder(PathBuf, Arc<File>),
     /// A folder that stays if it holds something.
     Empty(PathBuf),
@@ -49,13 +49,13 @@ impl Leftover {
         register().insert(Item::File(path))
     }
 
-    /// An empty folder, made here and opened.
+    /// An empty folder for its owner only, made here and opened.
     ///
     /// # Errors
     /// As [`std::fs::create_dir`]; something is there also where another process takes what was made.
     pub(super) fn new_folder(path: &Path) -> std::io::Result<(Leftover, Arc<File>)> {
         let mut register = register();
-        std::fs::create_dir(path)?;
+        DirBuilder::new().mode(0o700).create(path)?;
         let opened = File::open(path).map_err(|fault| match fault.kind() {
             ErrorKind::NotFound => ErrorKind::AlreadyExists.into(),
             _ => {
@@ -64,6 +64,8 @@ impl Leftover {
             }
         });
         let opened = Arc::new(opened?);
+        // The umask may have taken the owner's permissions too. Some file systems have none to give.
+        let _ = opened.set_permissions(Permissions::from_mode(0o700));
         Ok((register.insert(Item::Folder(path.to_owned(), Arc::clone(&opened))), opened))
     }
 

@@ -1,8 +1,9 @@
 //! Folders that processes fill, and what is left of them when a process was killed.
 
 use super::leftover::{Leftover, is_at, whole};
-use std::fs::{DirEntry, File, Metadata, TryLockError};
+use std::fs::{DirEntry, File, Metadata, Permissions, TryLockError};
 use std::io::{ErrorKind, Result};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,7 +43,7 @@ impl WorkFolder {
             if is_at(&opened, &path) {
                 let files = path.join(FILES);
                 let made = WorkFolder { folder: path, files, is_kept: false, opened, _leftover: leftover };
-                whole(|| std::fs::create_dir(&made.files))?;
+                whole(|| make_writable(&made.files))?;
                 return Ok(made);
             }
         }
@@ -61,7 +62,7 @@ impl WorkFolder {
 
 impl Drop for WorkFolder {
     fn drop(&mut self) {
-        // One that got another name is no leftover, and a process with the same number may have made one of the name that it had.
+        // Where another process took it for one that was left, the folder of this name is not that of this process.
         if !self.is_kept && is_at(&self.opened, &self.folder) {
             // What cannot be removed is not worth a message.
             let _ = std::fs::remove_dir_all(&self.folder);
@@ -84,7 +85,10 @@ impl Abandoned {
             Ok(()) => true,
             Err(TryLockError::WouldBlock) => false,
             // The file system has no locks, or none of what is open to be read.
-            Err(TryLockError::Error(_)) => is_old(&folder.metadata().ok()?),
+            Err(TryLockError::Error(_)) => {
+                let files = std::fs::symlink_metadata(path.join(FILES));
+                is_old(&folder.metadata().ok()?) && files.as_ref().map_or(true, is_old)
+            }
         };
         let is_left = is_free && is_at(&folder, path) && is_of_process(path);
         is_left.then(|| Abandoned { path: path.to_owned(), _opened: folder })
@@ -99,6 +103,16 @@ impl Abandoned {
     pub fn remove(self) {
         let _ = std::fs::remove_dir_all(&self.path);
     }
+}
+
+/// Makes a folder with the permissions that the umask gives, which its owner may write to whatever that is.
+fn make_writable(path: &Path) -> Result<()> {
+    std::fs::create_dir(path)?;
+    let mode = std::fs::symlink_metadata(path)?.permissions().mode();
+    if mode & 0o700 == 0o700 {
+        return Ok(());
+    }
+    std::fs::set_permissions(path, Permissions::from_mode(mode & 0o7777 | 0o700))
 }
 
 /// Whether a folder holds what a [`WorkFolder`] does. One that has just been made holds nothing.
@@ -138,6 +152,15 @@ mod tests {
         std::fs::remove_dir(&path).unwrap();
         drop(WorkFolder::new(&mut || path.clone()).unwrap());
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn its_owner_may_write_to_it_and_others_see_nothing_of_it() {
+        let around = tempfile::tempdir().unwrap();
+        let folder = WorkFolder::new(&mut || around.path().join("partial")).unwrap();
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&around.path().join("partial")), 0o700);
+        assert_eq!(mode(folder.path()) & 0o700, 0o700);
     }
 
     #[test]

@@ -55,7 +55,8 @@ fn what_packages_have_in_common_is_compiled_once_and_anew_where_it_is_damaged() 
     assert_eq!(build("first"), (first.clone(), 1), "nothing is compiled");
     // One of them is damaged, a build before was killed, and one goes on.
     let objects = all.join("objects");
-    let kept: Vec<PathBuf> = fs::read_dir(&objects).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let entries = fs::read_dir(&objects).unwrap().map(|entry| entry.unwrap().path());
+    let kept: Vec<PathBuf> = entries.filter(|path| path.is_dir()).collect();
     let [kept] = &kept[..] else { panic!("{kept:?}") };
     fs::write(kept.join("run.o"), "damaged").unwrap();
     for name in ["partial-killed", "partial-held"] {
@@ -114,6 +115,47 @@ fn of_two_builds_at_once_one_compiles_what_they_have_in_common() {
         }
     });
     assert_eq!(compiled(folder.path()), 1);
+}
+
+/// What another one compiles is not waited for, whatever that holds.
+#[test]
+fn a_build_waits_for_builds_by_its_own_compiler_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let all = folder.path().join("packages");
+    let build = |name: &str| {
+        let compiler = folder.path().join(name);
+        fs::write(&compiler, COMPILER).unwrap();
+        fs::set_permissions(&compiler, Permissions::from_mode(0o755)).unwrap();
+        let builder = HostBuilder { folder: Some(all.clone()), compiler: Some(compiler.into_os_string()) };
+        builder.build("key", "a2", &package("key")).unwrap();
+    };
+    build("first");
+    let objects = all.join("objects");
+    let entries = fs::read_dir(&objects).unwrap().map(|entry| entry.unwrap().path());
+    let held: Vec<File> = entries.chain([objects.clone()]).map(|path| File::open(path).unwrap()).collect();
+    assert!(held.iter().all(|file| file.try_lock().is_ok()));
+    build("second");
+    assert_eq!(compiled(folder.path()), 2);
+}
+
+/// Others may write to nothing that is kept, whatever the umask: it would be refused.
+#[test]
+fn what_is_kept_is_of_its_owner_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let compiler = folder.path().join("compiler");
+    fs::write(&compiler, COMPILER).unwrap();
+    fs::set_permissions(&compiler, Permissions::from_mode(0o755)).unwrap();
+    let all = folder.path().join("cache/packages");
+    let builder = HostBuilder { folder: Some(all.clone()), compiler: Some(compiler.into_os_string()) };
+    let built = builder.build("key", "a2", &package("key")).unwrap();
+    let objects = all.join("objects");
+    let entries = fs::read_dir(&objects).unwrap().map(|entry| entry.unwrap().path());
+    let kept: Vec<PathBuf> = entries.filter(|path| path.is_dir()).collect();
+    assert_eq!(kept.len(), 1);
+    for path in [folder.path().join("cache"), all, objects, built.folder].into_iter().chain(kept) {
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700, "{}", path.display());
+    }
 }
 
 /// To open a pipe is to wait for what writes to it.

@@ -25,23 +25,25 @@ pub(super) fn place(made: &mut [Made], on_host: &[FuncId]) {
     }
 }
 
+/// Nothing else is asked for before.
+///
 /// # Errors
-/// A part for a device alone, and tasks that follow from what tasks write: which of them the host runs has to be known before a run.
-pub(super) fn refuse(
-    source: &Source<'_>,
-    plan: &LoweredPlan,
-    made: &[Made],
-    part: PackagePart,
-) -> Result<(), Diagnostic> {
+/// A part for a device alone.
+pub(super) fn refuse_alone(source: &Source<'_>, part: PackagePart) -> Result<(), Diagnostic> {
+    let Some(host) = source.on_host.first().filter(|_| part == PackagePart::Device) else { return Ok(()) };
+    let host = &source.plan.module.functions[host.index()];
+    let message =
+        format!("kernel `{}` runs on the host, which a package for a device alone leaves out", host.name);
+    let fault = Diagnostic::error(codes::NOT_EMITTED, message).at(host.span, "this kernel");
+    Err(fault.help("write the whole package, which has the part of the host"))
+}
+
+/// # Errors
+/// Tasks that follow from what tasks write: which of them the host runs has to be known before a run.
+pub(super) fn refuse(source: &Source<'_>, plan: &LoweredPlan, made: &[Made]) -> Result<(), Diagnostic> {
     let Some(host) = source.on_host.first() else { return Ok(()) };
     let function = |id: FuncId| &plan.module.functions[id.index()];
     let host = function(*host);
-    if part == PackagePart::Device {
-        let message =
-            format!("kernel `{}` runs on the host, which a package for a device alone leaves out", host.name);
-        let fault = Diagnostic::error(codes::NOT_EMITTED, message).at(host.span, "this kernel");
-        return Err(fault.help("write the whole package, which has the part of the host"));
-    }
     let Some(made) = made.iter().find(|made| walked(plan, made)) else { return Ok(()) };
     let walks = function(made.kernel);
     let message = format!(

@@ -58,6 +58,7 @@ pub(crate) fn emit(
         let message = format!("target `{}` has no packages", target.name);
         return Err(Diagnostic::error(NO_FILES, message).into());
     };
+    host_kernels::refuse_alone(source, options.part)?;
     let plan: &LoweredPlan = &source.plan;
     let reached = reached(plan)?;
     let params = parameters(plan, options, &reached)?;
@@ -70,7 +71,7 @@ pub(crate) fn emit(
     let workload = source.workload.as_ref();
     let generated = Generated { workload, walk: source.walk.as_ref(), expansion: &options.expansion };
     let text = orchestration::emit(plan, known, &made, &generated).map_err(Diagnostics)?;
-    host_kernels::refuse(source, plan, &made, options.part)?;
+    host_kernels::refuse(source, plan, &made)?;
     let tasks = kernels::tasks(&made, &source.on_host).map_err(Diagnostics)?;
     let mut package = Package::default();
     let mut add = |path: &str, text: String| package.files.push((PathBuf::from(path), text.into_bytes()));

@@ -21,13 +21,13 @@ a window of 4: 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; edges were made 16 times, 
 /// What tests leave out, where a variable of this name is set: the order of writers behind readers, that of regions on both sides.
 const LEFT_OUT: [Part; 2] = [
     (
-        "NO_READERS",
+        "WSP_NO_READERS",
         "pto/wsp/graph/tensor_map.hpp",
         "int kind = writes ? 0 : 1;",
         "int kind = writes && !LEFT_OUT ? 0 : 1;",
     ),
     (
-        "NO_REGIONS",
+        "WSP_NO_REGIONS",
         "pto/wsp/backend/npu/cross_plan.hpp",
         "map_.conflicts(box, writes, self, {found, this});",
         "if (!LEFT_OUT) map_.conflicts(box, writes, self, {found, this});",

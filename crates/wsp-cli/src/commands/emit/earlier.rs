@@ -128,7 +128,8 @@ fn other(package: &Path, within: &Path, files: &[String]) -> Option<PathBuf> {
         }
         let is_file = kind.is_some_and(|kind| kind.is_file());
         let is_own = files.iter().any(|file| Path::new(file) == path) || path == Path::new(MANIFEST);
-        let is_left = is_folder && (is_partial(&name) || is_replacement(&name));
+        // Versions before wrote files of such names.
+        let is_left = (is_folder || is_file) && is_partial(&name) || is_folder && is_replacement(&name);
         let is_beside =
             is_folder && whole.join("CMakeCache.txt").is_file() || is_file && path == Path::new(PROGRAM);
         (!(is_left || is_beside && within == Path::new("") || is_file && is_own)).then_some(path)

@@ -111,3 +111,40 @@ fn a_program_of_a_package_ends_with_its_run() {
     assert_eq!(partial(&folder), 0);
     assert!(!objects.exists());
 }
+
+/// Makes programs that fail without a word.
+const OF_FAILURES: &str = "#!/bin/sh
+[ \"$1\" = --version ] && echo one && exit
+for word in \"$@\"; do last=$word; done
+case \"$last\" in
+    *.cpp) touch \"$(basename \"$last\" .cpp).o\" ;;
+    *) printf '#!/bin/sh\\nexit 3\\n' > \"$last\"; chmod +x \"$last\" ;;
+esac
+";
+
+/// The compiler's path is one from the working folder, which is not the one that it works in.
+#[test]
+fn a_run_that_fails_says_that_its_program_was_damaged() {
+    let folder = Folder::with(&[("compiler", OF_FAILURES)]);
+    std::fs::set_permissions(folder.path("compiler"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let file = crate::command::root().join("examples/row_softmax.pto").canonicalize().unwrap();
+    let file = file.to_str().unwrap();
+    let fails = || {
+        let mut command = wsp(&["run", file, "--target", "ascend_host", "--generate", "", "--no-check"]);
+        command
+            .current_dir(folder.path(""))
+            .env("XDG_CACHE_HOME", folder.path("cache"))
+            .env("CXX", "./compiler");
+        let (code, _, err) = crate::command::ended(command);
+        assert!(code == 1 && err.contains("the package ends with exit status: 3"), "{err}");
+        assert!(err.lines().all(|line| line.trim() != "= note:"), "{err}");
+        err
+    };
+    let is_told = |err: String| err.contains("is not as it was built, and is built anew");
+    assert!(!is_told(fails()));
+    for path in super::built(&folder) {
+        std::fs::write(path.join("run"), "damaged").unwrap();
+    }
+    assert!(is_told(fails()));
+    assert!(!is_told(fails()));
+}

@@ -180,4 +180,10 @@ fn folders_of_the_user_stay_whatever_their_names() {
             assert_eq!(notes, "mine", "{folder}");
         }
     }
+    // A file that a process of another version left is none of the user; one of another name is.
+    std::fs::write(halves.folder.path("two/.wsp-777-3.partial"), "begun").unwrap();
+    assert_eq!(halves.emit("two", "two").0, 0);
+    std::fs::write(halves.folder.path("two/.wsp-notes.partial"), "mine").unwrap();
+    let (code, _, err) = halves.emit("two", "two");
+    assert!(code == 1 && err.contains("holds `.wsp-notes.partial` beside a package"), "{err}");
 }

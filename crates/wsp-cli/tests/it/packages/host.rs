@@ -63,7 +63,7 @@ PTO_KERNEL_IMPL(worse) {
     let folder = Folder::with(&[("k.pto", pto), ("k.wsp", wsp)]);
     let file = folder.at("k.wsp");
     let to = folder.at("none");
-    let args = ["emit", &file, "--target", "a2", "--generate", "", "--stage", "device", "-o", &to];
+    let args = ["emit", &file, "--target", "a2", "--stage", "device", "-o", &to];
     let (code, _, err) = run(&args);
     assert_eq!(code, 1, "{err}");
     assert!(err.contains("kernel `copy` runs on the host"), "{err}");
