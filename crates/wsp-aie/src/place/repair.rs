@@ -17,6 +17,9 @@ const FRESH: u64 = 3;
 /// Times the steps of descents that a repair may take: that nothing fits is said of what was looked for at length.
 const STEPS: u32 = 4;
 
+/// Rounds until which nodes do not go back to tiles, by node and tile.
+type Kept = Vec<Vec<u64>>;
+
 impl Search<'_> {
     /// Makes exchanges until all fits, or the steps are over; the best placement that was seen stays.
     pub(super) fn repair(&mut self, tiles: &mut [Tile]) -> Score {
@@ -24,51 +27,32 @@ impl Search<'_> {
         let mut score = (load.over(), self.graph.cost(tiles));
         let (mut best, mut best_score) = (tiles.to_vec(), score);
         let device = self.graph.device;
-        let mut kept = vec![vec![0; device.tiles().count()]; tiles.len()];
+        let mut kept: Kept = vec![vec![0; device.tiles().count()]; tiles.len()];
         let most = self.most.saturating_mul(STEPS);
         let (mut round, mut better, mut left) = (0, 0, 0);
         while best_score.0 > 0 && self.steps < most && !stop::is_stopped() {
             round += 1;
             if round - better > IN_VAIN {
-                better = round;
+                (better, left) = (round, left + 1);
                 tiles.copy_from_slice(&best);
-                left += 1;
-                let fresh = left % FRESH == 0;
-                let kicks = if fresh { 4 * self.movable.len() } else { KICKS };
-                (0..kicks).for_each(|_| self.kick(tiles));
-                if fresh {
-                    self.descend(tiles);
-                }
+                self.leave(tiles, left % FRESH == 0);
                 load = Load::of(self.graph, &super::all(tiles));
                 score = (load.over(), self.graph.cost(tiles));
-            }
-            let around = self.around_excess(tiles, &load);
-            if around.is_empty() {
-                break;
-            }
-            let mut next: Option<(Score, usize, Tile)> = None;
-            for node in around {
-                for tile in self.of_kind(self.graph.nodes[node].kind).to_vec() {
-                    self.steps += 1;
-                    let from = tiles[node];
-                    if tile == from || !self.may_exchange(tiles, node, tile) {
-                        continue;
-                    }
-                    let found = self.exchange((tiles, &mut load), node, tile, score.1);
-                    self.exchange((tiles, &mut load), node, from, found.1);
-                    let is_kept = kept[node][device.index_of(tile)] > round && found >= best_score;
-                    if !is_kept && next.is_none_or(|(least, ..)| found < least) {
-                        next = Some((found, node, tile));
-                    }
+            } else {
+                let around = self.around_excess(tiles, &load);
+                if around.is_empty() {
+                    break;
                 }
-            }
-            let Some((_, node, tile)) = next else { continue };
-            let (from, other) = (tiles[node], self.on(tiles, node, tile));
-            score = self.exchange((tiles, &mut load), node, tile, score.1);
-            let until = round + KEPT.0 + self.below(KEPT.1);
-            kept[node][device.index_of(from)] = until;
-            if let Some(other) = other {
-                kept[other][device.index_of(tile)] = until;
+                let is_kept = |node: usize, tile: Tile| kept[node][device.index_of(tile)] > round;
+                let next = self.next((tiles, &mut load), &around, (score.1, best_score), is_kept);
+                let Some((node, tile)) = next else { continue };
+                let (from, other) = (tiles[node], self.on(tiles, node, tile));
+                score = self.exchange((tiles, &mut load), node, tile, score.1);
+                let until = round + KEPT.0 + self.below(KEPT.1);
+                kept[node][device.index_of(from)] = until;
+                if let Some(other) = other {
+                    kept[other][device.index_of(tile)] = until;
+                }
             }
             if score < best_score {
                 (best_score, better) = (score, round);
@@ -77,6 +61,42 @@ impl Search<'_> {
         }
         tiles.copy_from_slice(&best);
         best_score
+    }
+
+    /// Leaves a placement by exchanges at random, or for one anywhere.
+    fn leave(&mut self, tiles: &mut [Tile], anywhere: bool) {
+        let kicks = if anywhere { 4 * self.movable.len() } else { KICKS };
+        (0..kicks).for_each(|_| self.kick(tiles));
+        if anywhere {
+            self.descend(tiles);
+        }
+    }
+
+    /// The exchange of one of these nodes after which least is too much, then least is paid: of those that are kept, only one that is better than the best there was.
+    fn next(
+        &mut self,
+        (tiles, load): (&mut [Tile], &mut Load<'_>),
+        around: &[usize],
+        (cost, best): (u64, Score),
+        is_kept: impl Fn(usize, Tile) -> bool,
+    ) -> Option<(usize, Tile)> {
+        let mut next: Option<(Score, usize, Tile)> = None;
+        for node in around.iter().copied() {
+            for tile in self.of_kind(self.graph.nodes[node].kind).to_vec() {
+                self.steps += 1;
+                let from = tiles[node];
+                if tile == from || !self.may_exchange(tiles, node, tile) {
+                    continue;
+                }
+                let found = self.exchange((tiles, load), node, tile, cost);
+                self.exchange((tiles, load), node, from, found.1);
+                let is_out = found >= best && is_kept(node, tile);
+                if !is_out && next.is_none_or(|(least, ..)| found < least) {
+                    next = Some((found, node, tile));
+                }
+            }
+        }
+        next.map(|(_, node, tile)| (node, tile))
     }
 
     /// Nodes that may move on one of the tiles with too much, by chance, and at the other ends of its nets; none where there is no such node on any of them.
