@@ -27,6 +27,14 @@ fn package(text: &str) -> Package {
     Package { files: sources.map(file).chain([own, header]).collect(), links_device: false }
 }
 
+/// Builds packages in a folder by a compiler of this name beside it.
+fn builder(folder: &Path, name: &str, all: &Path) -> HostBuilder {
+    let compiler = folder.join(name);
+    fs::write(&compiler, COMPILER).expect("the folder can be written to");
+    fs::set_permissions(&compiler, Permissions::from_mode(0o755)).expect("the file is there");
+    HostBuilder { folder: Some(all.to_owned()), compiler: Some(compiler.into_os_string()) }
+}
+
 /// How often what packages have in common was compiled: each of its files.
 fn compiled(folder: &Path) -> usize {
     let text = fs::read_to_string(folder.join("compiled")).expect("the compiler writes what it compiles");
@@ -39,11 +47,8 @@ fn compiled(folder: &Path) -> usize {
 #[test]
 fn what_packages_have_in_common_is_compiled_once_and_anew_where_it_is_damaged() {
     let folder = tempfile::tempdir().unwrap();
-    let compiler = folder.path().join("compiler");
-    fs::write(&compiler, COMPILER).unwrap();
-    fs::set_permissions(&compiler, Permissions::from_mode(0o755)).unwrap();
     let all = folder.path().join("packages");
-    let builder = HostBuilder { folder: Some(all.clone()), compiler: Some(compiler.into_os_string()) };
+    let builder = builder(folder.path(), "compiler", &all);
     let build = |key: &str| {
         let built = builder.build(key, "a2", &package(key)).unwrap();
         let objects = ["inputs.o", "run.o"].map(|file| fs::read(built.folder.join(file)).unwrap());
@@ -74,11 +79,8 @@ fn what_packages_have_in_common_is_compiled_once_and_anew_where_it_is_damaged() 
 #[test]
 fn what_packages_have_in_common_is_what_its_sources_include() {
     let folder = tempfile::tempdir().unwrap();
-    let compiler = folder.path().join("compiler");
-    fs::write(&compiler, COMPILER).unwrap();
-    fs::set_permissions(&compiler, Permissions::from_mode(0o755)).unwrap();
     let all = folder.path().join("packages");
-    let builder = HostBuilder { folder: Some(all), compiler: Some(compiler.into_os_string()) };
+    let builder = builder(folder.path(), "compiler", &all);
     builder.build("first", "a2", &package("first")).unwrap();
     assert_eq!(compiled(folder.path()), 1);
     let mut other = package("other");
@@ -103,11 +105,8 @@ fn what_packages_have_in_common_is_what_its_sources_include() {
 #[test]
 fn of_two_builds_at_once_one_compiles_what_they_have_in_common() {
     let folder = tempfile::tempdir().unwrap();
-    let compiler = folder.path().join("compiler");
-    fs::write(&compiler, COMPILER).unwrap();
-    fs::set_permissions(&compiler, Permissions::from_mode(0o755)).unwrap();
     let all = folder.path().join("packages");
-    let builder = HostBuilder { folder: Some(all), compiler: Some(compiler.into_os_string()) };
+    let builder = builder(folder.path(), "compiler", &all);
     std::thread::scope(|scope| {
         for key in ["first", "second", "third", "fourth"] {
             let builder = &builder;
@@ -123,11 +122,7 @@ fn a_build_waits_for_builds_by_its_own_compiler_alone() {
     let folder = tempfile::tempdir().unwrap();
     let all = folder.path().join("packages");
     let build = |name: &str| {
-        let compiler = folder.path().join(name);
-        fs::write(&compiler, COMPILER).unwrap();
-        fs::set_permissions(&compiler, Permissions::from_mode(0o755)).unwrap();
-        let builder = HostBuilder { folder: Some(all.clone()), compiler: Some(compiler.into_os_string()) };
-        builder.build("key", "a2", &package("key")).unwrap();
+        builder(folder.path(), name, &all).build("key", "a2", &package("key")).unwrap();
     };
     build("first");
     let objects = all.join("objects");
@@ -142,11 +137,8 @@ fn a_build_waits_for_builds_by_its_own_compiler_alone() {
 #[test]
 fn what_is_kept_is_of_its_owner_only() {
     let folder = tempfile::tempdir().unwrap();
-    let compiler = folder.path().join("compiler");
-    fs::write(&compiler, COMPILER).unwrap();
-    fs::set_permissions(&compiler, Permissions::from_mode(0o755)).unwrap();
     let all = folder.path().join("cache/packages");
-    let builder = HostBuilder { folder: Some(all.clone()), compiler: Some(compiler.into_os_string()) };
+    let builder = builder(folder.path(), "compiler", &all);
     let built = builder.build("key", "a2", &package("key")).unwrap();
     let objects = all.join("objects");
     let entries = fs::read_dir(&objects).unwrap().map(|entry| entry.unwrap().path());
@@ -162,11 +154,8 @@ fn what_is_kept_is_of_its_owner_only() {
 #[test]
 fn a_package_that_is_not_as_it_was_built_is_built_anew_with_a_note() {
     let folder = tempfile::tempdir().unwrap();
-    let compiler = folder.path().join("compiler");
-    fs::write(&compiler, COMPILER).unwrap();
-    fs::set_permissions(&compiler, Permissions::from_mode(0o755)).unwrap();
     let all = folder.path().join("packages");
-    let builder = HostBuilder { folder: Some(all), compiler: Some(compiler.into_os_string()) };
+    let builder = builder(folder.path(), "compiler", &all);
     let build = || builder.build("key", "a2", &package("key")).unwrap();
     let built = build();
     assert!(built.notes.is_empty() && build().notes.is_empty());

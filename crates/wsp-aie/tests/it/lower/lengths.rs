@@ -319,7 +319,7 @@ fn launches_that_differ_in_more_than_lengths_are_told() {
     assert!(told.contains("differs in more than lengths"), "{told}");
 }
 
-/// Lengths that go beyond an extent are told the one that the longest needs.
+/// A refusal of lengths beyond an extent names the extent that the longest needs.
 #[test]
 fn an_extent_is_told_for_all_lengths() {
     let (q, k) = (array(&[1, 64], 1), array(&[64, 64], 2));
@@ -331,7 +331,7 @@ fn an_extent_is_told_for_all_lengths() {
     }
 }
 
-/// Lengths below 0 of an extent, and of a name that the program does not have, are told as such.
+/// A refusal names a length below 0 of an extent, and a name that the program does not have.
 #[test]
 fn lengths_of_no_extent_are_refused_by_name() {
     let told = |name: &str, length: i64| {
