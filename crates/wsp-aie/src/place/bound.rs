@@ -20,14 +20,7 @@ pub(super) struct Pairs {
 
 impl Pairs {
     pub(super) fn of(graph: &Graph) -> Pairs {
-        let count = graph.nodes.len();
-        let mut traffic = vec![vec![0; count]; count];
-        for net in &graph.nets {
-            for to in &net.to {
-                traffic[net.from][*to] += net.traffic;
-                traffic[*to][net.from] += net.traffic;
-            }
-        }
+        let traffic = traffic(graph);
         let tiles: Vec<Tile> = graph.device.tiles().collect();
         let kinds = tiles.iter().filter_map(|tile| graph.device.kind(*tile)).collect();
         let near = |from: &Tile| {
@@ -117,6 +110,19 @@ impl Pairs {
         }
         cost
     }
+}
+
+/// By node and node, the traffic between them, in both directions.
+pub(super) fn traffic(graph: &Graph) -> Vec<Vec<u64>> {
+    let count = graph.nodes.len();
+    let mut traffic = vec![vec![0; count]; count];
+    for net in &graph.nets {
+        for to in &net.to {
+            traffic[net.from][*to] += net.traffic;
+            traffic[*to][net.from] += net.traffic;
+        }
+    }
+    traffic
 }
 
 /// A bound of all placements of a graph.

@@ -139,6 +139,12 @@ impl Graph {
                 let text = format!("net `{}` has an end that is no node", net.name);
                 return Err(Diagnostic::error(codes::GRAPH, text));
             }
+            if net.bytes > load::MOST {
+                let (name, bytes) = (&net.name, net.bytes);
+                return Err(refused(format!(
+                    "net `{name}` has objects of {bytes} bytes, more than any tile has"
+                )));
+            }
         }
         for node in &self.nodes {
             if let Some(tile) = node.at {
@@ -213,13 +219,14 @@ impl Graph {
         }
     }
 
-    /// The tile that has the objects of a net that its first end makes: that of neighbours which both reach, else its own. None where that hangs on a tile that is not known yet.
-    fn home(&self, net: &Net, from: Option<Tile>, to: Option<Tile>) -> Option<Tile> {
+    /// The node on whose tile the objects of a net are that its first end makes: of neighbours, the one whose memory both reach, else that end. None where that hangs on a tile that
+    /// is not known yet.
+    fn home(&self, net: &Net, at: impl Fn(usize) -> Option<Tile>) -> Option<usize> {
         if !self.may_share(net) {
-            return from;
+            return Some(net.from);
         }
-        let (from, to) = (from?, to?);
-        Some(if from.shares_with(to) && !to.reaches(from) { to } else { from })
+        let (from, to) = (at(net.from)?, at(net.to[0])?);
+        Some(if from.shares_with(to) && !to.reaches(from) { net.to[0] } else { net.from })
     }
 
     /// Whether the objects of a net are in one memory where its ends are neighbours.
@@ -238,13 +245,13 @@ impl Graph {
         let load = Load::of(self, tiles);
         self.device.tiles().find_map(|tile| {
             let kind = self.device.kind(tile)?;
-            let load::Excess { need, have, what, figure } = load.excess(tile)?;
+            let load::Excess { need, have, what, figure } = load.excess(tile, |node| tiles[node])?;
             Some(move |found: &str| {
                 let mut fault = refused(format!(
                     "{found}: in the best of them the {} {tile} is asked for {need} {what} and has {have}",
                     kind.name()
                 ));
-                fault.figures.push((figure, u64::try_from(need - have).unwrap_or(u64::MAX)));
+                fault.figures.push((figure, need - have));
                 fault.help("split a node, or give several of its nets one channel by way of a memory tile")
             })
         })

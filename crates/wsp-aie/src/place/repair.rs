@@ -1,6 +1,7 @@
 //! Exchanges that free tiles of what they have no room for, where descents end beside it: an array that is full has few placements that fit, and what is
 //! between them costs more or fits less. The best exchange of a node around a tile with too much is made, whether or not it helps, and is not undone for a while
-//! (tabu search: F. Glover, "Tabu Search, Part I", ORSA Journal on Computing 1(3), 1989).
+//! (tabu search: F. Glover, "Tabu Search, Part I", ORSA Journal on Computing 1(3), 1989); where it does not help, all that is too much counts more from then on
+//! (P. Morris, "The breakout method for escaping from local minima", AAAI 1993).
 
 use super::load::Load;
 use super::search::{Score, Search};
@@ -8,34 +9,31 @@ use crate::device::Tile;
 use crate::stop;
 
 /// Rounds for which a node does not go back to a tile, at least, and how many more by chance.
-const KEPT: (u64, u64) = (8, 12);
-/// Rounds without a better placement before the best one is left by exchanges at random.
-const IN_VAIN: u64 = 300;
-/// So many; of each [`FRESH`] times one begins anywhere.
-const KICKS: usize = 6;
-const FRESH: u64 = 3;
+const KEPT: (u64, u64) = (6, 20);
+/// Rounds without less that is too much before one begins anew, anywhere.
+const IN_VAIN: u64 = 4000;
 /// Times the steps of descents that a repair may take: that nothing fits is said of what was looked for at length.
-const STEPS: u32 = 4;
+const STEPS: u32 = 8;
 
 /// Rounds until which nodes do not go back to tiles, by node and tile.
 type Kept = Vec<Vec<u64>>;
 
 impl Search<'_> {
     /// Makes exchanges until all fits, or the steps are over; the best placement that was seen stays.
-    pub(super) fn repair(&mut self, tiles: &mut [Tile]) -> Score {
+    pub(super) fn repair(&mut self, tiles: &mut [Tile]) {
         let mut load = Load::of(self.graph, &super::all(tiles));
         let mut score = (load.over(), self.graph.cost(tiles));
         let (mut best, mut best_score) = (tiles.to_vec(), score);
         let device = self.graph.device;
         let mut kept: Kept = vec![vec![0; device.tiles().count()]; tiles.len()];
         let most = self.most.saturating_mul(STEPS);
-        let (mut round, mut better, mut left) = (0, 0, 0);
+        let (mut round, mut better) = (0, 0);
         while best_score.0 > 0 && self.steps < most && !stop::is_stopped() {
             round += 1;
             if round - better > IN_VAIN {
-                (better, left) = (round, left + 1);
-                tiles.copy_from_slice(&best);
-                self.leave(tiles, left % FRESH == 0);
+                better = round;
+                (0..4 * self.movable.len()).for_each(|_| self.kick(tiles));
+                self.descend(tiles);
                 load = Load::of(self.graph, &super::all(tiles));
                 score = (load.over(), self.graph.cost(tiles));
             } else {
@@ -44,40 +42,37 @@ impl Search<'_> {
                     break;
                 }
                 let is_kept = |node: usize, tile: Tile| kept[node][device.index_of(tile)] > round;
-                let next = self.next((tiles, &mut load), &around, (score.1, best_score), is_kept);
+                let next = self.next((tiles, &mut load), &around, score.1, is_kept);
                 let Some((node, tile)) = next else { continue };
                 let (from, other) = (tiles[node], self.on(tiles, node, tile));
+                let before = score.0;
                 score = self.exchange((tiles, &mut load), node, tile, score.1);
+                if score.0 >= before {
+                    load.weigh();
+                    score.0 = load.over();
+                }
                 let until = round + KEPT.0 + self.below(KEPT.1);
                 kept[node][device.index_of(from)] = until;
                 if let Some(other) = other {
                     kept[other][device.index_of(tile)] = until;
                 }
             }
-            if score < best_score {
-                (best_score, better) = (score, round);
+            let found = (load.count(), score.1);
+            if found < best_score {
+                better = if found.0 < best_score.0 { round } else { better };
+                best_score = found;
                 best.copy_from_slice(tiles);
             }
         }
         tiles.copy_from_slice(&best);
-        best_score
     }
 
-    /// Leaves a placement by exchanges at random, or for one anywhere.
-    fn leave(&mut self, tiles: &mut [Tile], anywhere: bool) {
-        let kicks = if anywhere { 4 * self.movable.len() } else { KICKS };
-        (0..kicks).for_each(|_| self.kick(tiles));
-        if anywhere {
-            self.descend(tiles);
-        }
-    }
-
-    /// The exchange of one of these nodes after which least is too much, then least is paid: of those that are kept, only one that is better than the best there was.
+    /// The exchange of one of these nodes after which least is too much, by what it counts, then least is paid: of those that are kept, only one after which all fits.
     fn next(
         &mut self,
         (tiles, load): (&mut [Tile], &mut Load<'_>),
         around: &[usize],
-        (cost, best): (u64, Score),
+        cost: u64,
         is_kept: impl Fn(usize, Tile) -> bool,
     ) -> Option<(usize, Tile)> {
         let mut next: Option<(Score, usize, Tile)> = None;
@@ -90,7 +85,7 @@ impl Search<'_> {
                 }
                 let found = self.exchange((tiles, load), node, tile, cost);
                 self.exchange((tiles, load), node, from, found.1);
-                let is_out = found >= best && is_kept(node, tile);
+                let is_out = found.0 > 0 && is_kept(node, tile);
                 if !is_out && next.is_none_or(|(least, ..)| found < least) {
                     next = Some((found, node, tile));
                 }
@@ -101,7 +96,12 @@ impl Search<'_> {
 
     /// Nodes that may move on one of the tiles with too much, by chance, and at the other ends of its nets; none where there is no such node on any of them.
     fn around_excess(&mut self, tiles: &[Tile], load: &Load<'_>) -> Vec<usize> {
-        let full: Vec<Tile> = self.graph.device.tiles().filter(|tile| load.excess(*tile).is_some()).collect();
+        let full: Vec<Tile> = self
+            .graph
+            .device
+            .tiles()
+            .filter(|tile| load.excess(*tile, |node| Some(tiles[node])).is_some())
+            .collect();
         let first = self.below(full.len() as u64) as usize;
         let mut all = full[first..].iter().chain(&full[..first]).map(|tile| self.around_tile(tiles, *tile));
         all.find(|nodes| !nodes.is_empty()).unwrap_or_default()

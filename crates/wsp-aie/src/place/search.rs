@@ -1,7 +1,7 @@
 //! A placement that costs little: nodes next to those that they have traffic with, then moves and exchanges while they help, from many
 //! starts. The same graph gives the same placement.
 
-use super::load::{Change, Load};
+use super::load::{Change, Load, Meet};
 use super::{Graph, distance};
 use crate::device::{Tile, TileKind};
 use crate::stop;
@@ -22,12 +22,25 @@ pub(super) struct Search<'g> {
     pub(super) graph: &'g Graph,
     /// By node, the nets that it is an end of.
     pub(super) nets: Vec<Vec<usize>>,
+    /// By node, those of them that neighbours need no channel for.
+    sharing: Vec<Vec<usize>>,
+    /// By node, the nodes that it has traffic with.
+    links: Vec<Vec<(usize, u64)>>,
+    /// By tiles of the two ends of such a net, what it asks for.
+    meets: Vec<Meet>,
     pub(super) movable: Vec<usize>,
     /// By kind of tile.
     tiles: [(TileKind, Vec<Tile>); 3],
     pub(super) steps: u32,
     pub(super) most: u32,
     random: u64,
+}
+
+/// By node, the nodes that it has traffic with, and how much.
+fn links(graph: &Graph) -> Vec<Vec<(usize, u64)>> {
+    let traffic = super::bound::traffic(graph);
+    let of = |of: &Vec<u64>| of.iter().copied().enumerate().filter(|(_, traffic)| *traffic > 0).collect();
+    traffic.iter().map(of).collect()
 }
 
 /// A placement with few excesses and little cost.
@@ -46,7 +59,24 @@ pub(super) fn best(graph: &Graph, steps: u32) -> Vec<Tile> {
     } else {
         steps.saturating_mul(movable.len() as u32)
     };
-    let mut search = Search { graph, nets, movable, tiles, steps: 0, most, random: 0x9E37_79B9_7F4A_7C15 };
+    let may_share =
+        |nets: &Vec<usize>| nets.iter().copied().filter(|net| graph.may_share(&graph.nets[*net])).collect();
+    let sharing = nets.iter().map(may_share).collect();
+    let all: Vec<Tile> = graph.device.tiles().collect();
+    let meets = all.iter().flat_map(|from| all.iter().map(|to| Meet::of(*from, *to))).collect();
+    let links = links(graph);
+    let mut search = Search {
+        graph,
+        nets,
+        sharing,
+        links,
+        meets,
+        movable,
+        tiles,
+        steps: 0,
+        most,
+        random: 0x9E37_79B9_7F4A_7C15,
+    };
     let mut tiles = search.begin();
     let mut score = search.descend(&mut tiles);
     let bound = super::bound::root(graph);
@@ -117,17 +147,28 @@ impl Search<'_> {
         at.into_iter().flatten().collect()
     }
 
-    /// The cost of the nets of one or two nodes.
-    fn around(&self, tiles: &[Tile], node: usize, other: Option<usize>) -> u64 {
-        let of = |net: &usize| {
-            let net = &self.graph.nets[*net];
-            net.traffic * net.to.iter().map(|to| distance(tiles[net.from], tiles[*to])).sum::<u64>()
+    /// What a placement costs with a node on a tile and another one where it was.
+    fn cost_after(
+        &self,
+        tiles: &[Tile],
+        (node, other): (usize, Option<usize>),
+        tile: Tile,
+        cost: u64,
+    ) -> u64 {
+        let from = tiles[node];
+        let (mut less, mut more) = (0, 0);
+        let mut go = |node: usize, not: Option<usize>, from: Tile, to: Tile| {
+            for (end, traffic) in self.links[node].iter().filter(|(end, _)| Some(*end) != not && *end != node)
+            {
+                less += traffic * distance(from, tiles[*end]);
+                more += traffic * distance(to, tiles[*end]);
+            }
         };
-        let own = self.nets[node].iter().map(of).sum::<u64>();
-        let others = other.map_or(0, |other| {
-            self.nets[other].iter().filter(|net| !self.nets[node].contains(net)).map(of).sum::<u64>()
-        });
-        own + others
+        go(node, other, from, tile);
+        if let Some(other) = other {
+            go(other, Some(node), tile, from);
+        }
+        cost + more - less
     }
 
     /// Moves and exchanges nodes while that helps.
@@ -170,10 +211,7 @@ impl Search<'_> {
         let other = self.on(tiles, node, tile);
         if score.0 == 0 {
             // What tiles are asked for is not looked at where it costs no less.
-            let before = self.around(tiles, node, other);
-            put(tiles, (node, other), tile);
-            let cost = score.1 - before + self.around(tiles, node, other);
-            put(tiles, (node, other), from);
+            let cost = self.cost_after(tiles, (node, other), tile, score.1);
             if cost >= score.1 {
                 return score;
             }
@@ -200,28 +238,43 @@ impl Search<'_> {
         cost: u64,
     ) -> Score {
         let other = self.on(tiles, node, tile);
-        let before = self.around(tiles, node, other);
-        self.asks(load, tiles, (node, other), Change::Leaves);
+        let (from, cost) = (tiles[node], self.cost_after(tiles, (node, other), tile, cost));
         put(tiles, (node, other), tile);
-        self.asks(load, tiles, (node, other), Change::Comes);
-        (load.over(), cost - before + self.around(tiles, node, other))
+        let was = |end: usize| match end {
+            _ if end == node => from,
+            _ if Some(end) == other => tile,
+            _ => tiles[end],
+        };
+        if self.graph.nodes[node].kind == TileKind::Compute {
+            if other.is_none() {
+                load.stands(from, Change::Leaves);
+                load.stands(tile, Change::Comes);
+            }
+            let others = other.map_or(&[][..], |other| &self.sharing[other]);
+            let others = others.iter().filter(|net| !self.sharing[node].contains(net));
+            for net in self.sharing[node].iter().chain(others) {
+                let net = &self.graph.nets[*net];
+                let (from, to) = (net.from, net.to[0]);
+                let (before, after) = (self.meet(was(from), was(to)), self.meet(tiles[from], tiles[to]));
+                if before != after {
+                    load.meeting(net, before, Change::Leaves);
+                    load.meeting(net, after, Change::Comes);
+                }
+            }
+        } else {
+            load.node(node, from, Change::Leaves);
+            load.node(node, tile, Change::Comes);
+            for net in self.nets[node].iter().map(|net| &self.graph.nets[*net]) {
+                load.net(net, |end| Some(was(end)), Change::Leaves);
+                load.net(net, |end| Some(tiles[end]), Change::Comes);
+            }
+        }
+        (load.over(), cost)
     }
 
-    /// One or two nodes and their nets come to where they are, or leave it.
-    fn asks(
-        &self,
-        load: &mut Load<'_>,
-        tiles: &[Tile],
-        (node, other): (usize, Option<usize>),
-        change: Change,
-    ) {
-        let at = |node: usize| Some(tiles[node]);
-        load.node(node, tiles[node], change);
-        self.nets[node].iter().for_each(|net| load.net(&self.graph.nets[*net], at, change));
-        let Some(other) = other else { return };
-        load.node(other, tiles[other], change);
-        let own = self.nets[other].iter().filter(|net| !self.nets[node].contains(net));
-        own.for_each(|net| load.net(&self.graph.nets[*net], at, change));
+    fn meet(&self, from: Tile, to: Tile) -> Meet {
+        let device = self.graph.device;
+        self.meets[device.index_of(from) * (device.cols * device.rows) as usize + device.index_of(to)]
     }
 
     /// The node that stands on a compute tile.

@@ -178,6 +178,16 @@ fn graphs_that_an_arrangement_is_known_for_are_placed() {
     println!("{all} graphs that fit");
 }
 
+/// Between placements of a full array that fit there are none that do: what is too much counts more where exchanges do not help.
+#[test]
+fn a_full_array_that_few_arrangements_fit_is_placed() {
+    for seed in [47, 89] {
+        let graph = planted(&mut Numbers::of_seed(seed), XDNA2, 32);
+        let found = place_within(&graph, 6000).expect("an arrangement is known");
+        assert!(graph.is_legal(&found.tiles));
+    }
+}
+
 #[test]
 fn a_chain_stands_on_neighbours_and_fixed_nodes_where_they_are_to() {
     let mut graph = Graph {
@@ -224,6 +234,10 @@ fn what_does_not_fit_is_refused_with_numbers() {
     let mut none = chain(1);
     none.nets = vec![net(0, &[], 1)];
     assert_eq!(refused(&none), "net `n0` has an end that is no node");
+    let mut vast = chain(2);
+    vast.nets = vec![Net { bytes: u64::MAX, ..net(0, &[1], 1) }];
+    let bytes = "net `n0` has objects of 18446744073709551615 bytes, more than any tile has";
+    assert_eq!(refused(&vast), bytes);
 }
 
 /// Objects of two neighbours are in the memory that both reach: that of the western one, whichever makes them.
