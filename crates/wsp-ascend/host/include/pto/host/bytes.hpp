@@ -63,6 +63,22 @@ private:
     std::vector<Access> all_;
 };
 
+// Whether all numbers of a part are the first one, which is what most accesses find: comparing a part with itself one further costs less than a loop.
+inline bool are_one(const uint32_t *numbers, Span part) {
+    const uint32_t others = part.end - part.first - 1;
+    return std::memcmp(numbers + part.first, numbers + part.first + 1, others * sizeof(uint32_t)) == 0;
+}
+
+// Gives each byte of a part a number: first one, then as many as there are, which costs less than a loop.
+inline void fill(uint32_t *numbers, Span part, uint32_t number) {
+    const uint32_t count = part.end - part.first;
+    uint32_t *first = numbers + part.first;
+    first[0] = number;
+    for (uint32_t done = 1; done < count; done *= 2) {
+        std::memcpy(first + done, first, (done < count - done ? done : count - done) * sizeof(uint32_t));
+    }
+}
+
 // Numbers of accesses by byte, 0 at first. Pages that nothing touches take no memory and no time, however large a tensor is.
 class Numbers {
 public:
@@ -106,13 +122,17 @@ public:
 
     // An access reads bytes: they are written, and what wrote them is known to be complete.
     [[gnu::noinline]] void read(Span part, uint32_t number, const Access &by, const Log &log, const Clocks &clocks) {
-        const uint32_t *writes = writes_.all();
-        for (uint32_t byte = part.first, last = 0; byte < part.end; ++byte) {
-            const uint32_t writer = writes[byte];
-            if (writer != last) {
-                last = writer;
-                check_order(byte, log.find(writer), "writes", by, clocks);
-                check_owner(byte, log.find(writer), by);
+        if (part.first == part.end) {
+            return;
+        }
+        each(writes_.all(), part, [&](uint32_t byte, uint32_t writer) {
+            check_order(byte, log.find(writer), "writes", by, clocks);
+            check_owner(byte, log.find(writer), by);
+        });
+        for (uint32_t byte = part.first; byte < part.end;) {
+            if (eight_are_read(byte, part.end)) {
+                byte += 8;
+                continue;
             }
             // Cores read one byte side by side.
             const uint8_t holds = __atomic_load_n(written_ + byte, __ATOMIC_RELAXED);
@@ -122,6 +142,7 @@ public:
             if (holds == static_cast<uint8_t>(Holds::given)) {
                 __atomic_store_n(written_ + byte, static_cast<uint8_t>(Holds::read), __ATOMIC_RELAXED);
             }
+            ++byte;
         }
         note_read(part, number, by, log);
     }
@@ -129,6 +150,9 @@ public:
     // An access writes bytes: what read or wrote them is known to be complete. `value`: whether they hold a value then.
     [[gnu::noinline]] void write(Span part, bool value, uint32_t number, const Access &by, const Log &log,
                                  const Clocks &clocks) {
+        if (part.first == part.end) {
+            return;
+        }
         check_all(writes_.all(), part, "writes", by, log, clocks);
         for (const Reads &reads : reads_) {
             if (reads.last.all() != nullptr) {
@@ -136,10 +160,7 @@ public:
                 check_all(reads.before.all(), part, "reads", by, log, clocks);
             }
         }
-        uint32_t *writes = writes_.all();
-        for (uint32_t byte = part.first; byte < part.end; ++byte) {
-            writes[byte] = number;
-        }
+        fill(writes_.all(), part, number);
         std::memset(written_ + part.first, value ? 1 : 0, part.end - part.first);
         touched_ = part.end > touched_ ? part.end : touched_;
     }
@@ -175,23 +196,46 @@ private:
         }
         uint32_t *last = reads.last.all();
         uint32_t *before = reads.before.all();
-        for (uint32_t byte = part.first; byte < part.end; ++byte) {
-            const Access *reader = log.find(last[byte]);
-            if (reader != nullptr && reader->instruction != by.instruction) {
-                before[byte] = last[byte];
+        const auto is_other = [&](uint32_t other) {
+            const Access *reader = log.find(other);
+            return reader != nullptr && reader->instruction != by.instruction;
+        };
+        if (!are_one(last, part)) {
+            for (uint32_t byte = part.first; byte < part.end; ++byte) {
+                before[byte] = is_other(last[byte]) ? last[byte] : before[byte];
             }
-            last[byte] = number;
+        } else if (is_other(last[part.first])) {
+            fill(before, part, last[part.first]);
         }
+        fill(last, part, number);
+    }
+
+    // Calls a function with each number of a part that is not the one before it, and its byte.
+    template <class Function> static void each(const uint32_t *numbers, Span part, const Function &function) {
+        function(part.first, numbers[part.first]);
+        if (are_one(numbers, part)) {
+            return;
+        }
+        for (uint32_t byte = part.first + 1; byte < part.end; ++byte) {
+            if (numbers[byte] != numbers[byte - 1]) {
+                function(byte, numbers[byte]);
+            }
+        }
+    }
+
+    // Whether eight bytes from one on, of a part that ends there, hold values of which no read has to be noted: the lowest bit of each is set.
+    bool eight_are_read(uint32_t byte, uint32_t end) const {
+        constexpr uint64_t lowest = 0x0101010101010101;
+        const uint8_t *first = written_ + byte;
+        if (end - byte < 8 || reinterpret_cast<uintptr_t>(first) % 8 != 0) {
+            return false;
+        }
+        return (__atomic_load_n(reinterpret_cast<const uint64_t *>(first), __ATOMIC_RELAXED) & lowest) == lowest;
     }
 
     void check_all(const uint32_t *numbers, Span part, const char *what, const Access &by, const Log &log,
                    const Clocks &clocks) const {
-        for (uint32_t byte = part.first, last = 0; byte < part.end; ++byte) {
-            if (numbers[byte] != last) {
-                last = numbers[byte];
-                check_order(byte, log.find(last), what, by, clocks);
-            }
-        }
+        each(numbers, part, [&](uint32_t byte, uint32_t number) { check_order(byte, log.find(number), what, by, clocks); });
     }
 
     void check_order(uint32_t byte, const Access *other, const char *what, const Access &by,
