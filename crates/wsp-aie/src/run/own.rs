@@ -1,6 +1,6 @@
 //! Cores that make other objects in each launch although no fifo feeds them.
 
-use super::skeleton::decides;
+use super::touch::decides;
 use crate::design::Design;
 use crate::mlir::{Block, Op, Value};
 

@@ -83,16 +83,16 @@ fn a_lock_that_is_released_beyond_63_ends_a_run() {
         "the core releases lock `@more` of tile (1, 2) to 64, and a lock has values from 0 to 63"
     );
     assert!(fault.primary.is_some());
-    // A channel that gives the tile's one buffer back 17 times too often, four times.
+    // A channel that gives the tile's one buffer back 64 times.
     let text = edited(
         LOCKS,
-        &[("      aie.use_lock(%free, Release, 1)\n", "      aie.use_lock(%free, Release, 17)\n")],
+        &[("      aie.use_lock(%free, Release, 1)\n", "      aie.use_lock(%free, Release, 64)\n")],
     );
     let mut args = [ints(0..256), ints(vec![0; 256])];
     let Err(Failure::Fault(fault)) = run(&design(&text), Allocation::Lowered, &mut args) else {
         panic!("it is a fault")
     };
-    assert!(fault.message.contains("releases lock `@free` of tile (1, 2) to 6"), "{}", fault.message);
+    assert!(fault.message.contains("releases lock `@free` of tile (1, 2) to 64"), "{}", fault.message);
     assert!(fault.primary.is_some());
     let below = format!("{of_core}        aie.use_lock(%more, Release, -1)\n");
     let text = edited(LOCKS, &[(of_core, &below), ("    %dma = aie.mem", more)]);
