@@ -59,7 +59,7 @@ mod tiles;
 mod transfers;
 mod waits;
 
-pub(crate) use balance::rates;
+pub(crate) use balance::{constants, rates, rounds};
 pub(crate) use cores::size;
 
 use crate::design::Design;
