@@ -127,6 +127,14 @@ fn a_check_maps_routes_and_checks_a_design() {
         let (code, out, err) = with(["rows=40", "cols=32"]);
         assert!(code == 1 && err.contains("WSP1880") && err.contains("give it 48"), "{file}: {out}{err}");
     }
+    for (cols, told_of) in [
+        ("cols=9223372036854775807", "`cols` is an extent of arrays, and is given as 9223372036854775807"),
+        ("cols=4294967295", "there is no memory for `x`"),
+    ] {
+        let (code, _, err) =
+            told(&on("check", "examples/aie/softmax.wsp", "xdna2", &["--set", "rows=65536", "--set", cols]));
+        assert!(code == 1 && err.contains(told_of), "{err}");
+    }
     let (code, out, err) = told(&on("check", "examples/pipelines/softmax.wsp", "xdna2", &[]));
     let note =
         "what a launch decides was not looked at: cores, places, ways of streams, and the rules of designs";
@@ -242,6 +250,9 @@ fn one_design_is_for_launches_of_several_lengths() {
     assert!(code == 2 && err.contains("60..=1 goes down: write `--lengths"), "{err}");
     let (code, err, _) = emit("examples/aie/decode.wsp", &["--lengths", "tokens=5..=0"]);
     assert!(code == 2 && err.contains("write `--lengths tokens=1..=5`"), "{err}");
+    let (code, err, _) = emit("examples/aie/decode.wsp", &["--lengths", "tokens=99999999999999999999"]);
+    let most = "99999999999999999999 is too large: a length is at most 9223372036854775807";
+    assert!(code == 2 && err.contains(most), "{err}");
     let twice = [&room[..], &["--set", "tokens=3"]].concat();
     let (code, err, _) = emit("examples/aie/decode.wsp", &twice);
     assert!(code == 1 && err.contains("gives a value to what `--lengths` gives several"), "{err}");
