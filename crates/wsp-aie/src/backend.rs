@@ -120,7 +120,8 @@ impl Backend for AieBackend {
     }
 
     fn check_values(&self, plan: &PlanSource, values: &[(String, ParamValue)]) -> Result<(), Diagnostics> {
-        self.compiled(plan, plan.target()).within(values)
+        self.compiled(plan, plan.target()).within(values)?;
+        extents::boxes(plan, values)
     }
 
     fn emit(&self, plan: &PlanSource, options: &EmitOptions) -> Result<Emitted, Diagnostics> {

@@ -112,6 +112,10 @@ fn more_tasks_than_an_array_takes_are_told_before_arrays_are_made() {
     let sizes = "m=1048576,n=1048576,k=1048576";
     let (code, _, err) = told(&on("run", "examples/aie/gemm.wsp", "xdna2", &["--generate", sizes]));
     assert!(code == 1 && err.contains("has 35184372088832 tasks, and an array takes 65536 at most"), "{err}");
+    // So are boxes that no tile has.
+    let sizes = "rows=4096,cols=30000000";
+    let (code, _, err) = told(&on("run", "examples/aie/softmax.wsp", "xdna2", &["--generate", sizes]));
+    assert!(code == 1 && err.contains("a box of `x` of more than a million elements"), "{err}");
 }
 
 /// What a run refuses before it runs, a check does: of workloads and programs, with the sizes that values tell.
