@@ -10,6 +10,8 @@ const MOST_RANGES: u64 = 1 << 20;
 #[derive(Clone, Debug)]
 pub(super) struct Touch {
     pub(super) buffer: usize,
+    /// Bytes of the buffer.
+    size: u64,
     /// What it does, as [`super::touch`] has it.
     pub(super) writes: i64,
     /// The first byte of each part, and the first one behind it, in their order.
@@ -20,7 +22,7 @@ pub(super) struct Touch {
 impl Touch {
     /// One of so many bytes at a place, again at these distances, of a buffer of so many.
     pub(super) fn new(
-        (buffer, bytes): (usize, u64),
+        (buffer, size): (usize, u64),
         (writes, span): (i64, Span),
         (first, width): (i64, u64),
         dims: &[Dim],
@@ -30,7 +32,7 @@ impl Touch {
         dims.sort_by_key(|dim| dim.stride);
         for dim in dims {
             // What is beyond the buffer is a fault of its own.
-            let count = dim.size.min(bytes / dim.stride.max(1) + 1);
+            let count = dim.size.min(size / dim.stride.max(1) + 1);
             let shift = |at: u64| i64::try_from(at.saturating_mul(dim.stride)).unwrap_or(i64::MAX);
             if count.saturating_mul(ranges.len() as u64) > MOST_RANGES {
                 let last = ranges[ranges.len() - 1].1.saturating_add(shift(count - 1));
@@ -44,12 +46,12 @@ impl Touch {
             };
             ranges = merged((0..count).flat_map(at).collect());
         }
-        Touch { buffer, writes, ranges, span }
+        Touch { buffer, size, writes, ranges, span }
     }
 
     /// One of elements of so many bytes, by their places.
     pub(super) fn of_places(
-        buffer: usize,
+        (buffer, size): (usize, u64),
         (writes, span): (i64, Span),
         places: &[u32],
         (first, element): (u64, u64),
@@ -58,13 +60,18 @@ impl Touch {
             let from = (first + u64::from(*place) * element) as i64;
             (from, from.saturating_add_unsigned(element))
         };
-        Touch { buffer, writes, ranges: merged(places.iter().map(range).collect()), span }
+        Touch { buffer, size, writes, ranges: merged(places.iter().map(range).collect()), span }
     }
 
-    /// The same so many bytes further.
-    pub(super) fn moved(&self, by: i64) -> Touch {
+    /// The same so many bytes further; none where that is not all in the buffer.
+    pub(super) fn moved(&self, by: i64) -> Option<Touch> {
+        let (first, last) = (self.ranges.first()?.0, self.ranges.last()?.1);
+        let size = i64::try_from(self.size).unwrap_or(i64::MAX);
+        if first.saturating_add(by) < 0 || last.saturating_add(by) > size {
+            return None;
+        }
         let further = |(from, to): &(i64, i64)| (from.saturating_add(by), to.saturating_add(by));
-        Touch { ranges: self.ranges.iter().map(further).collect(), ..self.clone() }
+        Some(Touch { ranges: self.ranges.iter().map(further).collect(), ..self.clone() })
     }
 
     /// Whether two have a byte in common.

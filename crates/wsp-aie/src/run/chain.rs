@@ -48,6 +48,8 @@ pub(super) struct Bd {
     pub(super) acquire: Vec<Change>,
     pub(super) release: Vec<Change>,
     pub(super) buffer: usize,
+    /// Bytes of the buffer.
+    pub(super) bytes: u64,
     /// The first byte, and how many.
     pub(super) from: u64,
     pub(super) len: u64,
@@ -66,8 +68,10 @@ impl Bd {
     pub(super) fn touch(&self, fills: bool) -> Touch {
         let how = (if fills { WRITES } else { READS }, self.span);
         match &self.order {
-            Some((places, element)) => Touch::of_places(self.buffer, how, places, (self.from, *element)),
-            None => Touch::new((self.buffer, self.len), how, (self.from as i64, self.len), &[]),
+            Some((places, element)) => {
+                Touch::of_places((self.buffer, self.bytes), how, places, (self.from, *element))
+            }
+            None => Touch::new((self.buffer, self.bytes), how, (self.from as i64, self.len), &[]),
         }
     }
 }

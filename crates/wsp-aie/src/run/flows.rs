@@ -160,6 +160,7 @@ fn descriptor(design: &Design, ops: &[Op]) -> Made<Option<Bd>> {
         acquire,
         release,
         buffer,
+        bytes: ty.bytes().unwrap_or(0),
         from: offset * element,
         len: len * element,
         order,

@@ -13,6 +13,9 @@ use wsp_ordered::OrderedMap;
 /// How far each engine is known to be.
 pub(super) type Clock = Vec<u64>;
 
+/// Most uses by place that are compared with each other.
+const MOST_SITES: usize = 1 << 14;
+
 /// A use at the place that it has in a run, by one engine, which others conflict with.
 #[derive(Debug)]
 struct Site {
@@ -187,7 +190,7 @@ impl Order {
     /// An engine uses a buffer, `by` bytes further than it is written.
     pub(super) fn touch(&mut self, engine: usize, touch: usize, by: i64) {
         let known = self.known.get(&(engine, touch, by)).copied();
-        let site = known.unwrap_or_else(|| self.site(engine, touch, by));
+        let Some(site) = known.or_else(|| self.site(engine, touch, by)) else { return };
         let clock = &self.clocks[engine];
         let is_ordered = |other: &&usize| {
             let Site { engine, last, .. } = self.sites[**other];
@@ -202,9 +205,9 @@ impl Order {
         self.sites[site].last = clock[engine];
     }
 
-    /// A use at a place that is new.
-    fn site(&mut self, engine: usize, touch: usize, by: i64) -> usize {
-        let of = self.touches[engine][touch].moved(by);
+    /// A use at a place that is new; none beyond the buffer, which is a fault of its own, or where there are too many.
+    fn site(&mut self, engine: usize, touch: usize, by: i64) -> Option<usize> {
+        let of = self.touches[engine][touch].moved(by).filter(|_| self.sites.len() < MOST_SITES)?;
         let site = self.sites.len();
         let mut others = Vec::new();
         for at in 0..site {
@@ -217,7 +220,7 @@ impl Order {
         others.iter().for_each(|other| self.sites[*other].others.push(site));
         self.sites.push(Site { engine, touch: of, last: 0, others });
         self.known.insert((engine, touch, by), site);
-        site
+        Some(site)
     }
 
     /// Whether a use writes: a kernel does so where nothing else writes the buffer.

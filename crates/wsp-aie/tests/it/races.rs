@@ -137,3 +137,22 @@ fn an_object_orders_what_stands_before_it() {
     run(&design(&text(true)), Allocation::Declared, &mut args)
         .unwrap_or_else(|fault| panic!("{:?}", fault.diagnostic()));
 }
+
+/// A place that an endless loop moves leaves the buffer at once; the check ends, and a run says where.
+#[test]
+fn places_beyond_a_buffer_are_faults_of_their_own() {
+    let text = LOCKS.replace(
+        "        scf.for %i = %c0 to %c64",
+        "        %past = memref.load %data[%n] : memref<64xi32>\n        scf.for %i = %c0 to %c64",
+    );
+    assert_eq!(codes(&text), Vec::<u16>::new());
+    let far = LOCKS.replace(
+        "        scf.for %i = %c0 to %c64",
+        "        %at = arith.muli %n, %forever : index\n        %past = memref.load %data[%at] : memref<64xi32>\n        scf.for %i = %c0 to %c64",
+    );
+    let mut args = [ints(0..256), ints(vec![0; 256])];
+    let Err(Failure::Fault(fault)) = run(&design(&far), Allocation::Lowered, &mut args) else {
+        panic!("it runs")
+    };
+    assert_eq!(fault.code.0, 1861);
+}
