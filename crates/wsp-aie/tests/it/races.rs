@@ -156,3 +156,21 @@ fn places_beyond_a_buffer_are_faults_of_their_own() {
     };
     assert_eq!(fault.code.0, 1861);
 }
+
+/// What a branch decides is seen while it runs.
+#[test]
+fn a_use_in_a_branch_is_found_by_a_run() {
+    let done = "        aie.use_lock(%done, Release, 1)\n";
+    let late = "        %is = arith.cmpi eq, %c0, %c0 : index\n        scf.if %is {\n          %late = memref.load %data[%n] : memref<64xi32>\n        }\n";
+    let text = LOCKS.replace(done, &[done, late].concat());
+    assert_eq!(codes(&text), Vec::<u16>::new());
+    let mut args = [ints(0..256), ints(vec![0; 256])];
+    let Err(Failure::Fault(fault)) = run(&design(&text), Allocation::Lowered, &mut args) else {
+        panic!("it runs")
+    };
+    assert_eq!(fault.code.0, 1856);
+    let at = fault.primary.expect("a place").span;
+    let other = fault.labels[0].span;
+    let places = [at, other].map(|span| &text[span.start as usize..span.end as usize]);
+    assert!(places.iter().any(|place| place.starts_with("%late = memref.load %data[%n]")), "{places:?}");
+}
