@@ -1,5 +1,6 @@
 //! AIE arrays behind the seam of backends: programs become designs, which are written as files and run without hardware.
 
+mod extents;
 mod file;
 mod kernels;
 mod origin;
@@ -16,11 +17,12 @@ use crate::lower::{
     COMPARED, Launch, Listed, Lowered, OF_LENGTH, Probe, Range, RangeOf, by_process, kernels_of, lower,
     lower_range,
 };
+use extents::is_extent;
 use std::sync::Arc;
 use wsp_backend::codes::OPTION_OF_OTHERS;
 use wsp_backend::{
-    Args, Backend, CheckedKernels, CheckedLaunch, Detail, EmitOptions, Emitted, Expansion, GraphOptions,
-    KernelsSource, Lengths, PackagePart, Program, RunError, RunOptions,
+    Args, ArrayForm, Backend, CheckedKernels, CheckedLaunch, Detail, EmitOptions, Emitted, Expansion,
+    GraphOptions, KernelsSource, Lengths, PackagePart, Program, RunError, RunOptions,
 };
 use wsp_core::ParamId;
 use wsp_diag::{Diagnostic, Diagnostics, Severity, did_you_mean};
@@ -101,14 +103,14 @@ impl Backend for AieBackend {
             return found(refused.into());
         }
         let (compiled, mut launch) = (self.compiled(plan, plan.target()), launch.clone());
-        if let Some(fault) = compiled.negative(&launch) {
-            return found(fault.into());
+        if let Err(fault) = compiled.within(&launch.values) {
+            return found(fault);
         }
-        if let Err(fault) = compiled.has_room(&launch.values) {
-            return found(fault.into());
-        }
-        match compiled.complete(&mut launch) {
-            Ok(()) => run::look(&compiled, &launch).unwrap_or_else(found),
+        match compiled.forms(&launch) {
+            Ok(forms) => {
+                let done = compiled.fill(forms, &mut launch).and_then(|()| run::look(&compiled, &launch));
+                done.unwrap_or_else(found)
+            }
             Err(unknown) => found(Diagnostics(unknown.0.into_iter().map(not_looked_at).collect())),
         }
     }
@@ -118,7 +120,8 @@ impl Backend for AieBackend {
     }
 
     fn check_values(&self, plan: &PlanSource, values: &[(String, ParamValue)]) -> Result<(), Diagnostics> {
-        Ok(self.compiled(plan, plan.target()).has_room(values)?)
+        self.compiled(plan, plan.target()).within(values)?;
+        extents::boxes(plan, values)
     }
 
     fn emit(&self, plan: &PlanSource, options: &EmitOptions) -> Result<Emitted, Diagnostics> {
@@ -224,14 +227,6 @@ pub(crate) struct Compiled {
     of: AieBackend,
 }
 
-/// Whether a name is that of an extent of arrays.
-fn is_extent(module: &Module, name: &str) -> bool {
-    (0..module.params.len()).any(|at| {
-        let is_this = module.user_names(ParamId(at as u32)).any(|known| known == name);
-        is_this && matches!(module.params[at].source, ParamSource::Shape { .. })
-    })
-}
-
 /// Whether a parameter of a workload has no value of its own, so that its kernels' file has its default.
 fn is_open(module: &WorkloadModule, name: &str) -> bool {
     module
@@ -288,30 +283,17 @@ impl Compiled {
         self.design(&[self.launch(String::new(), args)?])
     }
 
-    /// An extent that is given a value below 0.
-    fn negative(&self, launch: &Args) -> Option<Diagnostic> {
-        let module = &kernels_of(&self.source).ok()?.module;
-        launch.values.iter().find_map(|(name, value)| match value {
-            ParamValue::Int(value) if *value < 0 && is_extent(module, name) => {
-                let message = format!("`{name}` is an extent of arrays, and is given as {value}");
-                Some(
-                    Diagnostic::error(codes::LOWERING, message)
-                        .help(format!("give it from 1 on: `--set {name}=64`")),
-                )
-            }
-            _ => None,
-        })
-    }
-
     /// Launches in which a parameter or an extent has these values.
     fn of_lengths(&self, launch: &Args, name: &str, lengths: &[i64]) -> Result<Vec<Launch>, Diagnostics> {
         let module = &kernels_of(&self.source)?.module;
         known(&self.source, module, name)?;
         let is_extent = is_extent(module, name);
-        if let Some(length) = lengths.iter().find(|length| is_extent && **length < 0) {
+        if let Some(length) =
+            lengths.iter().find(|length| is_extent && !(0..=i64::from(u32::MAX)).contains(*length))
+        {
             let message = format!("`{name}` is an extent of arrays, and one of its lengths is {length}");
             return Err(Diagnostic::error(codes::LOWERING, message)
-                .help(format!("give lengths from 1 on: `--lengths {name}=64`"))
+                .help(format!("give lengths from 1 to {}, as with `--lengths {name}=64`", u32::MAX))
                 .into());
         }
         if is_extent && !launch.arrays.is_empty() {
@@ -413,6 +395,14 @@ impl Compiled {
         listed(&*self.of.simulation.compile(&self.by_process)?, name, args)
     }
 
+    /// Refuses extents that no array has, and more tasks than a launch may have.
+    fn within(&self, values: &[(String, ParamValue)]) -> Result<(), Diagnostics> {
+        if let Ok(plan) = kernels_of(&self.source) {
+            extents::within(&plan.module, values)?;
+        }
+        Ok(self.has_room(values)?)
+    }
+
     /// Refuses more tasks than a launch may have before they are listed, where their number is known without.
     fn has_room(&self, values: &[(String, ParamValue)]) -> Result<(), Diagnostic> {
         self.tasks(values).map_or(Ok(()), crate::lower::has_room)
@@ -439,12 +429,20 @@ impl Compiled {
 
     /// Adds arrays of zeros that a launch takes and that are not given, where the parameters tell their extents.
     fn complete(&self, args: &mut Args) -> Result<(), Diagnostics> {
+        self.fill(self.forms(args)?, args)
+    }
+
+    /// The arrays that a launch takes and that are not given.
+    fn forms(&self, args: &Args) -> Result<Vec<ArrayForm>, Diagnostics> {
+        crate::lower::forms(kernels_of(&self.source)?, &run::forms(&args.arrays), &args.values)
+    }
+
+    /// Adds arrays of zeros.
+    fn fill(&self, forms: Vec<ArrayForm>, args: &mut Args) -> Result<(), Diagnostics> {
         let plan = kernels_of(&self.source)?;
-        for form in crate::lower::forms(plan, &run::forms(&args.arrays), &args.values)? {
-            let array = Array::on_pages(form.elem, &form.shape).map_err(|fault| {
-                Diagnostic::error(codes::LOWERING, format!("there is no memory for `{}`", form.name))
-                    .note(fault.to_string())
-            })?;
+        for form in forms {
+            let made = Array::on_pages(form.elem, &form.shape);
+            let array = made.map_err(|fault| run::no_memory(&form.name, &fault))?;
             args.arrays.insert(form.name, array);
         }
         // Extents follow from the arrays now.

@@ -145,8 +145,8 @@ A fifo that begins with objects has as many of them as its producer has buffers,
 A lock keeps two users of memory apart where one of them releases what the other acquires. One that is released only, acquired only (by several, or by one more often than its first value allows), or used by one core or channel alone keeps nothing apart.";
     pub(crate) SHARED = 1856, "memory that two use at once",
         "\
-Cores and channels that use one buffer take turns where each acquires a lock that the other releases behind its use, or where objects of a fifo go from one to the other. The locks of a pair of them begin
-at one for each buffer, counted together: with more both use a buffer at once.";
+Cores and channels that use one buffer take turns where each acquires a lock that the other releases behind its use, or where objects of a fifo go from one to the other. A lock that begins with more units than
+there are buffers lets both use one at once; so does a use before the lock is acquired, or behind its release.";
     pub(crate) DEADLOCK = 1860, "design that hangs",
         "\
 Nothing can go on, and the host still waits for a transfer. The notes go from what it waits for to the cause: a circle of cores and streams each of which waits for the

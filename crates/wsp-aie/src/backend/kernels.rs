@@ -32,7 +32,7 @@ pub(super) fn check(source: &KernelsSource) -> CheckedKernels {
 }
 
 /// Element types; `f32` where a launch decides them.
-fn elements(module: &Verified) -> Vec<Option<DType>> {
+pub(super) fn elements(module: &Verified) -> Vec<Option<DType>> {
     let of = |elem: Elem| if let Elem::Fixed(elem) = elem { Some(elem) } else { Some(DType::F32) };
     module.tensors.iter().map(|tensor| of(tensor.elem)).collect()
 }

@@ -7,12 +7,21 @@ use crate::run::{Deadlock, foresee};
 use wsp_diag::Diagnostic;
 
 pub(super) fn check(design: &Design, findings: &mut Findings) {
+    if design.sequences.is_empty() {
+        let found = foresee(design, (&[], None));
+        findings.0.extend(found.into_iter().flatten().flatten().filter(Diagnostic::is_error));
+    }
     let (mut launched, mut hanging) = (Vec::new(), Vec::new());
     for at in 0..design.sequences.len() {
-        match foresee(design, (&[], at)) {
+        match foresee(design, (&[], Some(at))) {
             Some(Err(deadlock)) => hanging.push((at, deadlock)),
-            Some(Ok(warnings)) => {
-                findings.0.extend(warnings);
+            Some(Ok(found)) => {
+                // Uses of a buffer are the same in several sequences.
+                found.into_iter().for_each(|one| {
+                    if !findings.0.contains(&one) {
+                        findings.0.push(one);
+                    }
+                });
                 launched.push(at);
             }
             None => {}
@@ -48,7 +57,7 @@ fn behind(design: &Design, launched: &[usize], at: usize) -> Option<(Vec<usize>,
     let all = (launched.len() > 1).then(|| launched.to_vec());
     let mut ways = launched.iter().map(|one| vec![*one]).chain(all);
     ways.find_map(|before| {
-        let warnings = foresee(design, (&before, at))?.ok()?;
+        let warnings = foresee(design, (&before, Some(at)))?.ok()?;
         Some((before, warnings))
     })
 }

@@ -27,23 +27,31 @@ pub(super) fn check(design: &Design, findings: &mut Findings) {
     }
 }
 
-/// The values of constants of a body.
-fn constants(op: &Op, known: &mut OrderedMap<Value, i64>) {
+/// The values of constants of a core.
+pub(crate) fn constants(core: &Core) -> OrderedMap<Value, i64> {
+    let mut known = OrderedMap::new();
     let mut see = |op: &Op| {
         if let (Some(Attr::Int(value, _)), Some(result)) = (op.find("value"), op.results.first()) {
             known.insert(*result, *value);
         }
     };
-    op.walk(&mut see);
+    core.body.blocks.iter().flat_map(|block| &block.ops).for_each(|op| op.walk(&mut see));
+    known
+}
+
+/// How many rounds a loop has, and its end, where its bounds are constants.
+pub(crate) fn rounds(op: &Op, known: &OrderedMap<Value, i64>) -> Option<(u64, i64)> {
+    let bound = |at: usize| known.get(op.operands.get(at)?).copied();
+    let (low, high, step) = (bound(0)?, bound(1)?, bound(2)?);
+    let rounds = if step > 0 && high > low { high.abs_diff(low).div_ceil(step.unsigned_abs()) } else { 0 };
+    Some((rounds, high))
 }
 
 /// The objects of a core, where loops and branches around them are fixed.
 pub(crate) fn rates(core: &Core) -> Option<Rates> {
     let mut rates = Rates::default();
     let block = core.body.blocks.first()?;
-    let mut known = OrderedMap::new();
-    block.ops.iter().for_each(|op| constants(op, &mut known));
-    count(block, &known, 1, false, &mut rates).then_some(rates)
+    count(block, &constants(core), 1, false, &mut rates).then_some(rates)
 }
 
 /// Counts what a block gives and takes, `times` times; whether that is fixed.
@@ -66,17 +74,12 @@ fn count(
                 into.insert(key, total);
             }
             "scf.for" => {
-                let mut bounds = op.operands.iter().take(3).map(|value| known.get(value).copied());
-                let (Some(Some(low)), Some(Some(high)), Some(Some(step))) =
-                    (bounds.next(), bounds.next(), bounds.next())
-                else {
+                let Some((rounds, high)) = rounds(op, known) else {
                     if inner.clone().any(has_objects) {
                         return false;
                     }
                     continue;
                 };
-                let rounds =
-                    if step > 0 && high > low { high.abs_diff(low).div_ceil(step.unsigned_abs()) } else { 0 };
                 let forever = high >= FOREVER;
                 if forever && (endless || times != 1) {
                     return false;
@@ -161,17 +164,37 @@ fn check_sequence(design: &Design, sequence: &Sequence, rates: &[Option<Rates>],
         };
         if *bytes > have {
             let objects = |bytes: u64| bytes.div_ceil(fifo.bytes().max(1));
+            let missing = objects(*bytes) - have / fifo.bytes().max(1);
             let message = format!(
                 "what the host takes needs {} objects of fifo `@{}`, and the sequence gives it {}",
                 objects(*bytes),
                 fifo.name,
                 have / fifo.bytes().max(1)
             );
-            findings
-                .add(codes::BALANCE, fifo.span, message)
-                .figures
-                .push(("missing", objects(*bytes) - have / fifo.bytes().max(1)));
+            let found = findings.add(codes::BALANCE, fifo.span, message);
+            found.figures.push(("missing", missing));
+            found.help.push(more(design, fifo, rates, missing));
         }
+    }
+}
+
+/// What to write where a fifo is given too few objects.
+fn more(design: &Design, fifo: &Fifo, rates: &[Option<Rates>], missing: u64) -> String {
+    let send = format!("have the sequence send {missing} more");
+    let taken = design.cores.iter().zip(rates).find_map(|(core, rates)| {
+        let each = *rates.as_ref()?.each.get(&(fifo.name.clone(), false))?;
+        let is_end = fifo.consumers.iter().any(|end| end.tile == core.tile);
+        (is_end && each > 0).then_some((core.tile, each))
+    });
+    match taken {
+        Some((tile, each)) => {
+            let given = wsp_core::words::counted(each, "object");
+            let fewer = if each == 1 { "none, and hold what it acquires before its loop" } else { "fewer" };
+            format!(
+                "{send}, or have the core on tile {tile}, which gives {given} back in each round, give back {fewer}"
+            )
+        }
+        None => send,
     }
 }
 

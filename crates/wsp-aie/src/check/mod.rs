@@ -38,7 +38,7 @@
 //! | 1853 | a block of a chain is one descriptor at most, which acquires one lock at most and releases one at most |
 //! | 1854 | initial objects are those that the producer has |
 //! | 1855 | a lock is released by one that uses memory and acquired by another, or a warning tells that it is not |
-//! | 1856 | users of a buffer are kept apart by locks with as many credits as buffers, or by a fifo, or a warning tells that they are not |
+//! | 1856 | uses of a buffer are ordered by locks or fifos; where that cannot be followed, a warning tells of users that none is between |
 //! | 1863 | it does not do so by buffers only that lowering adds |
 //! | 1868 | transfers write all of an array, or a warning counts the rest |
 //! | 1869 | sequences wait for what they write, or a warning tells what for they do not |
@@ -59,7 +59,7 @@ mod tiles;
 mod transfers;
 mod waits;
 
-pub(crate) use balance::rates;
+pub(crate) use balance::{constants, rates, rounds};
 pub(crate) use cores::size;
 
 use crate::design::Design;

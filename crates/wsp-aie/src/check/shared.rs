@@ -2,7 +2,7 @@
 
 use super::Findings;
 use crate::codes;
-use crate::design::{Core, Design, Link, Lock, Port, TileDma};
+use crate::design::{Core, Design, Link, Port, TileDma};
 use crate::device::{Bundle, Direction, Tile};
 use crate::mlir::Op;
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,15 +37,13 @@ struct Access {
     writes: bool,
 }
 
-/// How a user uses a lock: how often it is written that it acquires and releases it, and by how much.
+/// How a user uses a lock: how often it is written that it acquires and releases it, and how much it acquires.
 #[derive(Clone, Copy)]
 pub(super) struct Use {
     pub(super) acquires: u64,
     pub(super) releases: u64,
     /// By how much it acquires it in all; none where a loop of a core does so.
     pub(super) all: Option<i64>,
-    /// By how much each time; none where that differs.
-    by: Option<i64>,
 }
 
 /// Who uses what of a design.
@@ -91,12 +89,7 @@ impl Uses {
         }
         let lock = op.operands.first().filter(|_| op.name == "aie.use_lock");
         if let Some(at) = lock.and_then(|value| design.locks.iter().position(|lock| lock.value == *value)) {
-            let of = self.locks[at].entry(user).or_insert(Use {
-                acquires: 0,
-                releases: 0,
-                all: Some(0),
-                by: op.find_int("value").or(Some(1)),
-            });
+            let of = self.locks[at].entry(user).or_insert(Use { acquires: 0, releases: 0, all: Some(0) });
             if op.find_int("action") == Some(1) {
                 of.releases += 1;
             } else {
@@ -104,8 +97,6 @@ impl Uses {
                 let by = op.find_int("value").unwrap_or(1);
                 of.all = of.all.filter(|_| !again).and_then(|all| all.checked_add(by));
             }
-            let by = op.find_int("value").unwrap_or(1);
-            of.by = of.by.filter(|known| *known == by && by > 0 && op.find_int("action") != Some(0));
         }
     }
 
@@ -197,85 +188,4 @@ pub(super) fn check(design: &Design, uses: &Uses, findings: &mut Findings) {
             found.help("have each of them acquire a lock before, which the other releases behind its use"),
         );
     }
-    credits(design, uses, findings);
-}
-
-/// A lock that one user acquires and another releases, as often and by as much as is written.
-#[derive(Clone, Copy)]
-struct Handed {
-    by: User,
-    to: User,
-    acquires: u64,
-    credits: i64,
-    /// How much of the lock a credit is.
-    each: i64,
-}
-
-impl Handed {
-    fn of(lock: &Lock, uses: &BTreeMap<User, Use>) -> Option<Handed> {
-        let (acquire, release): (Vec<_>, Vec<_>) = uses.iter().partition(|(_, of)| of.acquires > 0);
-        let ([(to, one)], [(by, other)]) = (acquire.as_slice(), release.as_slice()) else { return None };
-        let each = one.by.filter(|by| one.releases == 0 && other.by == Some(*by))?;
-        Some(Handed { by: **by, to: **to, acquires: one.acquires, credits: lock.init / each, each })
-    }
-
-    /// Whether it is handed the other way.
-    fn is_back(&self, other: &Handed) -> bool {
-        (self.by, self.to) == (other.to, other.by)
-    }
-}
-
-/// Two locks that two users hand to each other have one credit at most for each buffer between them.
-fn credits(design: &Design, uses: &Uses, findings: &mut Findings) {
-    let of = |(lock, uses)| Some((lock, Handed::of(lock, uses)?));
-    let all: Vec<(&Lock, Handed)> = design.locks.iter().zip(&uses.locks).filter_map(of).collect();
-    for (at, (lock, one)) in all.iter().enumerate() {
-        for (beside, other) in all[at + 1..].iter().filter(|(_, other)| one.is_back(other)) {
-            // Each descriptor of a chain acquires once; the other user's releases say how often a core acquires. Two cores use what both name.
-            let of_chain =
-                [one, other].iter().find_map(|of| matches!(of.to, User::Channel(..)).then_some(of.acquires));
-            let of_both = || {
-                let is = |of: &&BTreeMap<_, _>| of.contains_key(&one.by) && of.contains_key(&one.to);
-                uses.buffers.iter().filter(is).count() as u64
-            };
-            let buffers = of_chain.unwrap_or_else(of_both);
-            let given = one.credits.saturating_add(other.credits);
-            let is_more = u64::try_from(given).is_ok_and(|given| given > buffers);
-            // Of two pairs of locks around one buffer the one with fewer credits is enough.
-            let is_kept = || buffers == 1 && of_both() == 1 && fewest(&all, one) <= 1;
-            if buffers > 0 && lock.tile == beside.tile && is_more && !is_kept() {
-                findings.0.push(too_many((lock, one), (beside, other), buffers));
-            }
-        }
-    }
-}
-
-/// The fewest credits of two locks that these two users hand to each other.
-fn fewest(all: &[(&Lock, Handed)], like: &Handed) -> i64 {
-    let of = |is: &dyn Fn(&Handed) -> bool| {
-        all.iter().filter(|(_, of)| is(of)).map(|(_, of)| of.credits).min().unwrap_or(0)
-    };
-    of(&|of| like.is_back(of)).saturating_add(of(&|of| (of.by, of.to) == (like.by, like.to)))
-}
-
-fn too_many((lock, one): (&Lock, &Handed), (beside, other): (&Lock, &Handed), buffers: u64) -> Diagnostic {
-    let name = |lock: &Lock| lock.name.as_ref().map_or("a lock".to_owned(), |name| format!("`@{name}`"));
-    let begin = lock.init.saturating_add(beside.init);
-    let uses = match (one.each, other.each) {
-        (1, 1) => String::new(),
-        _ => format!(" for {} uses", one.credits.saturating_add(other.credits)),
-    };
-    let message = format!(
-        "{} and {} of tile {} begin at {begin} together{uses}, with {} between {} and {}",
-        name(lock),
-        name(beside),
-        lock.tile,
-        wsp_core::words::counted(buffers, "buffer"),
-        one.to,
-        one.by
-    );
-    let most = i64::try_from(buffers).unwrap_or(i64::MAX).saturating_mul(one.each.min(other.each));
-    Diagnostic::warning(codes::SHARED, message)
-        .at(beside.span, "")
-        .help(format!("have them begin at {most} together: both use a buffer at once else"))
 }

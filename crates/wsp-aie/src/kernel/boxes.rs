@@ -12,6 +12,9 @@ use wsp_ir::{BinOp, Const, Elem, Expr, ExprKind, Place, Storage, TileOp, Verifie
 use wsp_ordered::{OrderedMap, OrderedSet};
 use wsp_tile::{Head, Known, LoopId, Node, Op, TileProgram};
 
+/// What is said of a box that no tile has.
+pub(crate) const LARGE: &str = "of more than a million elements";
+
 /// A variable of an index.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Variable {
@@ -228,7 +231,7 @@ impl Finder<'_> {
             ends.push([low, high + i128::from(size)]);
         }
         if ends.iter().any(|[low, high]| high - low > 1 << 20) {
-            return refused(format!("a box of `{name}` of more than a million elements"));
+            return refused(format!("a box of `{name}` {LARGE}"));
         }
         Ok((origin, ends))
     }

@@ -28,6 +28,7 @@ mod writer;
 use crate::codes;
 use crate::mlir::{Attr, Block, Module, Op, Region, Type, Value};
 use boxes::Boxes;
+pub(crate) use boxes::LARGE;
 use std::sync::Arc;
 use stored::Stores;
 use writer::Writer;

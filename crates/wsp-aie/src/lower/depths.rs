@@ -23,7 +23,7 @@ impl Draft<'_> {
         loop {
             crate::stop::look()?;
             let mut sequences = 0..lowered.design.sequences.len();
-            let hangs = sequences.find_map(|at| foresee(&lowered.design, (&[], at))?.err());
+            let hangs = sequences.find_map(|at| foresee(&lowered.design, (&[], Some(at)))?.err());
             let Some(deadlock) = hangs else { return Ok(lowered) };
             let streams = &self.parts[0].flows.streams;
             let mut grown = Vec::new();

@@ -1,7 +1,10 @@
 //! Chains of descriptors that a tile's channel runs by itself, and the locks that they share with cores.
 
+use super::bytes::Touch;
+use super::touch::{READS, WRITES};
 use crate::design::Design;
 use crate::device::LOCK_MAX;
+use wsp_diag::Span;
 
 /// A change of a lock: its number, what is done as text has it, and the value.
 pub(super) type Change = (usize, i64, i64);
@@ -45,6 +48,8 @@ pub(super) struct Bd {
     pub(super) acquire: Vec<Change>,
     pub(super) release: Vec<Change>,
     pub(super) buffer: usize,
+    /// Bytes of the buffer.
+    pub(super) bytes: u64,
     /// The first byte, and how many.
     pub(super) from: u64,
     pub(super) len: u64,
@@ -54,11 +59,28 @@ pub(super) struct Bd {
     pub(super) packet: Option<i64>,
     /// The next of the chain.
     pub(super) next: Option<usize>,
+    /// Where it is written.
+    pub(super) span: Span,
+}
+
+impl Bd {
+    /// What it uses of its buffer, which it fills where it is at the end of a stream.
+    pub(super) fn touch(&self, fills: bool) -> Touch {
+        let how = (if fills { WRITES } else { READS }, self.span);
+        match &self.order {
+            Some((places, element)) => {
+                Touch::of_places((self.buffer, self.bytes), how, places, (self.from, *element))
+            }
+            None => Touch::new((self.buffer, self.bytes), how, (self.from as i64, self.len), &[]),
+        }
+    }
 }
 
 /// A chain, where it is.
 #[derive(Clone, Debug)]
 pub(super) struct Chain {
+    /// The channel that runs it.
+    pub(super) name: String,
     pub(super) bds: Vec<Bd>,
     /// The current descriptor; none at the end.
     pub(super) at: Option<usize>,

@@ -3,6 +3,7 @@
 //! A register holds an integer with its sign extended to 64 bits (`i1` as 0 or 1), a number as the bits of its `f32` (of `f64` its own), or the number of
 //! a buffer. A vector has as many registers as lanes.
 
+use super::bytes::Touch;
 use crate::mlir::Type;
 use wsp_core::int::BinOp;
 use wsp_diag::Span;
@@ -177,6 +178,11 @@ pub(super) enum Inst {
         to: Reg,
         buffer: usize,
     },
+    /// Uses a buffer that others use too: a use of the code, so many bytes further for each of these registers.
+    Touch {
+        touch: usize,
+        factors: Box<[(Reg, i64)]>,
+    },
     Jump(u32),
     /// Goes on elsewhere where the value is 0.
     Unless {
@@ -246,6 +252,8 @@ pub(super) struct Code {
     pub(super) registers: u32,
     /// How many instructions make an object of a fifo.
     pub(super) views: usize,
+    /// Uses of buffers that others use too.
+    pub(super) touches: Vec<Touch>,
 }
 
 /// An object that is accessed: the register that has its buffer, the end of its fifo, and its number there.

@@ -1,7 +1,9 @@
 //! Bodies of cores into code.
 
+use super::bytes::Touch;
 use super::code::{Binary, CallArg, Code, Index, Inst, Lanes, Reg, Scalar, Unary};
 use super::not_run;
+use super::touch::TOUCH;
 use crate::codes;
 use crate::design::{Core, Design};
 use crate::mlir::{Attr, Block, Op, Region, Type, Value};
@@ -31,7 +33,7 @@ pub(super) fn compile(
     core: &Core,
     end: &mut dyn FnMut(&str, bool, Span) -> Made<usize>,
 ) -> Made<Code> {
-    let code = Code { insts: Vec::new(), spans: Vec::new(), registers: 0, views: 0 };
+    let code = Code { insts: Vec::new(), spans: Vec::new(), registers: 0, views: 0, touches: Vec::new() };
     let mut compiler = Compiler { design, end, code, regs: OrderedMap::new(), subviews: OrderedMap::new() };
     let block = one_block(&core.body, core.span)?;
     for op in &block.ops {
@@ -182,6 +184,7 @@ impl Compiler<'_> {
             "func.call" => self.call(op),
             "aie.end" => Ok(()),
             "aie.use_lock" => self.lock(op),
+            TOUCH => self.touch(op),
             "aie.objectfifo.acquire" | "aie.objectfifo.release" => self.objects(op),
             "aie.objectfifo.subview.access" => self.access(op),
             _ => Err(not_run(&format!("`{}` in the body of a core", op.name), span)),
@@ -410,6 +413,28 @@ impl Compiler<'_> {
         };
         let (action, value) = (op.find_int("action").unwrap_or(0), op.find_int("value").unwrap_or(1));
         self.push(Inst::Lock { lock, action, value }, op.span);
+        Ok(())
+    }
+
+    fn touch(&mut self, op: &Op) -> Made<()> {
+        let value = self.operand(op, 0)?;
+        let (Some(buffer), Some(Attr::Dims(dims)), Some(Attr::Dense(_, factors))) = (
+            self.design.buffers.iter().position(|buffer| buffer.value == value),
+            op.find("dims"),
+            op.find("factors"),
+        ) else {
+            return self.fault(op, "a use is of a buffer");
+        };
+        let bytes = self.design.module.ty(value).bytes().unwrap_or(0);
+        let int = |name: &str| op.find_int(name).unwrap_or(0);
+        let how = (int("writes"), op.span);
+        let touch = Touch::new((buffer, bytes), how, (int("offset"), int("width").unsigned_abs()), dims);
+        let mut by = Vec::new();
+        for (at, factor) in factors.iter().enumerate() {
+            by.push((self.of(op, at + 1)?.reg, *factor));
+        }
+        self.code.touches.push(touch);
+        self.push(Inst::Touch { touch: self.code.touches.len() - 1, factors: by.into() }, op.span);
         Ok(())
     }
 

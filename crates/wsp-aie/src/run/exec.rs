@@ -2,7 +2,7 @@
 
 use super::Call;
 use super::arith;
-use super::chain;
+use super::chain::{self, Change};
 use super::code::{CallArg, Code, Inst, Lanes, Reg, Scalar, View};
 use super::net::Net;
 use crate::codes;
@@ -43,6 +43,8 @@ pub(super) enum Stop {
 
 /// What cores run on.
 pub(super) struct World<'a> {
+    /// The core that runs.
+    pub(super) core: usize,
     pub(super) design: &'a Design,
     pub(super) net: &'a mut Net,
     pub(super) memory: &'a mut Vec<Vec<u8>>,
@@ -76,6 +78,10 @@ impl CoreState {
             match state.inst(&self.code.insts[at], world) {
                 Ok(Next::Go) => state.at = at + 1,
                 Ok(Next::To(target)) => state.at = target as usize,
+                Ok(Next::Others) => {
+                    state.at = at + 1;
+                    return Ok((Stop::Steps, true));
+                }
                 Ok(Next::Stop(stop)) => return Ok((stop, moved)),
                 Ok(Next::End) => {
                     state.ended = true;
@@ -213,6 +219,13 @@ impl State {
                     world.memory[from] = held;
                 }
             }
+            Inst::Touch { touch, factors } => {
+                let by = factors.iter().map(|(reg, factor)| self.integer(*reg).saturating_mul(*factor));
+                let by = by.fold(0, i64::saturating_add);
+                if let Some(order) = &mut world.net.order {
+                    order.touch(world.core, *touch, by);
+                }
+            }
             Inst::Buffer { to, buffer } => self.set(*to, 0, *buffer as u64),
             Inst::Acquire { to, end, count } => return Ok(self.acquire((*to, *end, *count), world.net)),
             Inst::Access { to, first, end, index, view } => {
@@ -220,30 +233,32 @@ impl State {
                 self.access(View { reg: *to, end: *end, object }, *view, world)?;
             }
             Inst::Release { end, count } => self.release(*end, u64::from(*count), world.net)?,
-            Inst::Lock { lock, action, value } => {
-                if *action == 1 {
-                    let done = chain::release(&mut world.net.locks, (*lock, *value));
-                    done.map_err(|over| over.told("the core", world.design))?;
-                    return Ok(Next::Go);
-                }
-                let have = &mut world.net.locks[*lock];
-                match action {
-                    _ if *action == 0 && *have == *value || *action == 2 && *have >= *value => {
-                        *have = have.saturating_sub(*value)
-                    }
-                    _ => {
-                        return Ok(Next::Stop(Stop::Lock {
-                            lock: *lock,
-                            value: *value,
-                            exact: *action == 0,
-                        }));
-                    }
-                }
-            }
+            Inst::Lock { lock, action, value } => return self.lock((*lock, *action, *value), world),
             Inst::Call { kernel, args, results } => self.call(*kernel, args, results, world)?,
             _ => {}
         }
         Ok(Next::Go)
+    }
+
+    /// Acquires or releases a lock. Where several use a buffer others go on next, so that what they do in between is seen.
+    fn lock(&mut self, (lock, action, value): Change, world: &mut World<'_>) -> Done<Next> {
+        if action == 1 {
+            let done = chain::release(&mut world.net.locks, (lock, value));
+            done.map_err(|over| over.told("the core", world.design))?;
+        } else {
+            let have = &mut world.net.locks[lock];
+            let is_there = action == 0 && *have == value || action == 2 && *have >= value;
+            if !is_there {
+                return Ok(Next::Stop(Stop::Lock { lock, value, exact: action == 0 }));
+            }
+            *have = have.saturating_sub(value);
+        }
+        let Some(order) = &mut world.net.order else { return Ok(Next::Go) };
+        match action {
+            1 => order.give(world.core, lock, value),
+            _ => order.take(world.core, lock, value, action == 0),
+        }
+        Ok(Next::Others)
     }
 
     /// Memory of the core; the same each time.
@@ -298,6 +313,8 @@ pub(super) fn fault<T>(message: String) -> Done<T> {
 /// Where a core goes on.
 pub(super) enum Next {
     Go,
+    /// It goes on, after others have.
+    Others,
     To(u32),
     Stop(Stop),
     End,

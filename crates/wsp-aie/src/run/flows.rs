@@ -71,15 +71,22 @@ fn end(design: &Design, port: Port, direction: Direction, span: Span) -> Made<St
         {
             let same = op.find_int("channel_dir") == Some(i64::from(direction == Direction::Mm2s));
             if same && op.find_int("channel_index") == Some(port.channel) {
-                return chain(design, dma, op).map(StreamEnd::Chain);
+                return chain(design, dma, op, name(port, direction)).map(StreamEnd::Chain);
             }
         }
     }
     // A stream into a channel that runs nothing stands still.
-    Ok(StreamEnd::Chain(Chain { bds: Vec::new(), at: None, done: 0, holds: false, again: 0 }))
+    let name = name(port, direction);
+    Ok(StreamEnd::Chain(Chain { name, bds: Vec::new(), at: None, done: 0, holds: false, again: 0 }))
 }
 
-fn chain(design: &Design, dma: &TileDma, start: &Op) -> Made<Chain> {
+/// What a channel is called.
+fn name(port: Port, direction: Direction) -> String {
+    let direction = if direction == Direction::S2mm { "S2MM" } else { "MM2S" };
+    format!("channel {direction} {} of tile {}", port.channel, port.tile)
+}
+
+fn chain(design: &Design, dma: &TileDma, start: &Op, name: String) -> Made<Chain> {
     let mut blocks: Vec<u32> = Vec::new();
     let mut bds = Vec::new();
     let mut next = start.successors.first().copied();
@@ -104,7 +111,7 @@ fn chain(design: &Design, dma: &TileDma, start: &Op) -> Made<Chain> {
         next = goes_on;
     }
     let at = (!bds.is_empty()).then_some(0);
-    Ok(Chain { bds, at, done: 0, holds: false, again: start.find_int("repeat_count").unwrap_or(0) })
+    Ok(Chain { name, bds, at, done: 0, holds: false, again: start.find_int("repeat_count").unwrap_or(0) })
 }
 
 /// The descriptor of a block, if it has one.
@@ -153,11 +160,13 @@ fn descriptor(design: &Design, ops: &[Op]) -> Made<Option<Bd>> {
         acquire,
         release,
         buffer,
+        bytes: ty.bytes().unwrap_or(0),
         from: offset * element,
         len: len * element,
         order,
         packet: packet(op)?,
         next: None,
+        span: op.span,
     }))
 }
 

@@ -19,6 +19,7 @@ pub(super) fn left(design: &Design, net: &Net, sequence: &Sequence) -> Vec<Diagn
         false => (out, true),
         true => (objects(net, &near(net, Host::Fills)), false),
     };
+    let by_host = fed(net, &BTreeSet::new());
     let told = |(pool, count): &(usize, u64)| {
         let of_pool = |ends: &Vec<Option<(usize, Role)>>| ends.iter().flatten().any(|(at, _)| at == pool);
         let fifo = &design.fifos[net.of_fifo.iter().position(of_pool)?];
@@ -28,7 +29,9 @@ pub(super) fn left(design: &Design, net: &Net, sequence: &Sequence) -> Vec<Diagn
             sequence.name,
             wsp_core::words::counted(*count, "object")
         );
-        let help = if is_out {
+        let help = if is_out && !by_host.contains(pool) {
+            "have the core take an object of the host for each that it makes: it makes as many ahead as the fifo holds else, however many are taken".to_owned()
+        } else if is_out {
             format!("take {count} more out of it, or have the core make as many fewer")
         } else {
             format!("send {count} fewer into it, or have the core take as many more")
@@ -56,8 +59,8 @@ fn torn(design: &Design, net: &Net, sequence: &Sequence) -> Vec<Diagnostic> {
             let fifo = &design.fifos[end.fifo];
             let key = (fifo.name.clone(), true);
             let of = |rates: &OrderedMap<(String, bool), u64>| rates.get(&key).copied().unwrap_or(0);
-            let (once, each) = (of(&rates.once), of(&rates.each));
-            let Some(taken) = taken(net, end.pool, net.pools.len()) else { continue };
+            let (once, each) = (of(&rates.once), of(&rates.each) / own::parts(design, at));
+            let Some(taken) = taken((design, net, &fed), end.pool, net.pools.len()) else { continue };
             if each == 0 || taken <= once || (taken - once).is_multiple_of(each) {
                 continue;
             }
@@ -76,13 +79,24 @@ fn torn(design: &Design, net: &Net, sequence: &Sequence) -> Vec<Diagnostic> {
     found
 }
 
-/// Objects of a pool that streams have handed on to the host, where all that is taken out of it goes there, in equal parts.
-fn taken(net: &Net, pool: usize, left: usize) -> Option<u64> {
+/// Objects of a pool that a launch has taken out of it, in equal parts: those that streams have handed on to the host, and those that cores give back which the host feeds too.
+fn taken((design, net, fed): (&Design, &Net, &BTreeSet<usize>), pool: usize, left: usize) -> Option<u64> {
     let left = left.checked_sub(1)?;
-    if net.ends.iter().any(|end| end.pool == pool && matches!(end.role, Role::Reader(_))) {
-        return None;
-    }
     let mut found = None;
+    for end in net.ends.iter().filter(|end| end.pool == pool) {
+        let Role::Reader(reader) = end.role else { continue };
+        let key = (design.fifos[end.fifo].name.clone(), false);
+        let again = rates(&design.cores[end.core])?.each.get(&key).is_some_and(|each| *each > 0);
+        let is_fed = net
+            .ends
+            .iter()
+            .any(|other| other.core == end.core && other.role.reads() && fed.contains(&other.pool));
+        let objects = net.pools[pool].read[reader];
+        if !again || !is_fed || found.is_some_and(|found| found != objects) {
+            return None;
+        }
+        found = Some(objects);
+    }
     for stream in &net.streams {
         let StreamEnd::Pool { pool: from, role: Role::Reader(reader), len, repeat, .. } = &stream.from else {
             continue;
@@ -91,7 +105,7 @@ fn taken(net: &Net, pool: usize, left: usize) -> Option<u64> {
             let objects = match end {
                 StreamEnd::Host { .. } => net.pools[pool].read[*reader],
                 StreamEnd::Pool { pool: next, len: part, .. } => {
-                    let bytes = taken(net, *next, left)?.checked_mul(*part)?;
+                    let bytes = taken((design, net, fed), *next, left)?.checked_mul(*part)?;
                     let each = len * u64::from(*repeat);
                     (each > 0 && bytes.is_multiple_of(each)).then(|| bytes / each)?
                 }

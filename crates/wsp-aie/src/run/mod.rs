@@ -4,7 +4,9 @@
 //! starts and awaits transfers as its sequence says. What goes on first is fixed, so a run is the same each time, and that it hangs is found the moment when
 //! nothing can go on: the report names who waits for whom. No times are known.
 
+mod ahead;
 mod arith;
+mod bytes;
 mod chain;
 mod code;
 mod compile;
@@ -15,13 +17,17 @@ mod lanes;
 mod left;
 mod net;
 mod objects;
+mod order;
 mod own;
 mod places;
+mod races;
 mod report;
 mod sequence;
 mod skeleton;
 mod stream;
+mod touch;
 
+pub(crate) use ahead::foresee;
 pub(crate) use arith::{of_integers, wrap};
 pub use report::{Deadlock, Waits};
 
@@ -30,6 +36,7 @@ use crate::design::{Design, steps};
 use exec::{CoreState, Stop, World};
 pub(crate) use net::{Net, depth};
 use sequence::Running;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use wsp_diag::{Diagnostic, Span};
@@ -177,8 +184,6 @@ pub struct Machine<'d> {
 const MOST_STEPS: u64 = 10_000_000_000;
 /// Instructions that a core takes before others go on.
 const TURN: u64 = 1 << 20;
-/// Instructions, and pieces, that are looked ahead.
-const FORESEEN: u64 = 1 << 20;
 /// Most bytes of all memory of a design that runs.
 const MOST_BYTES: u64 = 1 << 32;
 
@@ -211,11 +216,17 @@ impl<'d> Machine<'d> {
         flows::add(design, &mut net)?;
         net.tokens = tokens;
         let mut cores = Vec::new();
+        // Those of a skeleton have it in them what they use.
+        let shared = if tokens { BTreeSet::new() } else { touch::shared(design) };
         for (i, core) in design.cores.iter().enumerate() {
+            let told = (!shared.is_empty()).then(|| touch::told(design, core, &shared));
+            let core = told.as_ref().unwrap_or(core);
             let mut end =
                 |name: &str, produces: bool, span: Span| net.core_end(design, i, name, produces, span);
             cores.push(CoreState::new(compile::compile(design, core, &mut end)?));
         }
+        let touches: Vec<_> = cores.iter_mut().map(|core| std::mem::take(&mut core.code.touches)).collect();
+        net.order = races::order(touches, &net);
         let total: u64 = net.buffers.iter().sum();
         if total > MOST_BYTES && !tokens {
             let message = format!("the design has {total} bytes of memory, and {MOST_BYTES} are run at most");
@@ -325,11 +336,13 @@ impl<'d> Machine<'d> {
         loop {
             let mut moved = running.go(self.design, &mut self.net, &mut self.memory)?;
             moved |= self.streams(running, &mut counts, &mut pieces)?;
-            for (core, stop) in self.cores.iter_mut().zip(&mut stops) {
+            self.raced()?;
+            for (at, (core, stop)) in self.cores.iter_mut().zip(&mut stops).enumerate() {
                 stopped_by(self.cancel.as_deref())?;
                 let mut turn = TURN.min(left);
                 let before = turn;
                 let mut world = World {
+                    core: at,
                     design: self.design,
                     net: &mut self.net,
                     memory: &mut self.memory,
@@ -342,6 +355,7 @@ impl<'d> Machine<'d> {
                 counts.waits += u64::from(!went);
                 moved |= went;
             }
+            self.raced()?;
             let over = !self.design.sequences.is_empty() && running.is_over() && running.all_done();
             let spent = left == 0 || pieces > self.most_pieces;
             // What is left in fifos shows where nothing goes on.
@@ -366,6 +380,17 @@ impl<'d> Machine<'d> {
                 )));
             }
         }
+    }
+
+    /// Locks that begin with units which one acquires of two that use a buffer without an order.
+    fn begun(&self) -> Vec<(usize, i64)> {
+        let order = self.net.order.as_ref();
+        order.and_then(|order| Some(order.begun(self.design, order.race.as_ref()?))).unwrap_or_default()
+    }
+
+    /// Refuses uses of a buffer that nothing orders.
+    fn raced(&self) -> Result<(), Failure> {
+        races::told(self.design, &self.net).map_or(Ok(()), |race| Err(Failure::Fault(race)))
     }
 
     /// Each stream goes as far as it can; whether one did.
@@ -476,55 +501,4 @@ fn extras(
         warnings.push(Diagnostic::warning(codes::EXTRA, message));
     }
     Ok(warnings)
-}
-
-/// Whether a sequence hangs that is launched behind others, whatever the data is, and by which extra buffers it does not. Nothing where what is computed decides it, where a launch
-/// decides lengths, or where it takes too long to find out.
-pub(crate) fn foresee(
-    design: &Design,
-    (before, sequence): (&[usize], usize),
-) -> Option<Result<Vec<Diagnostic>, Deadlock>> {
-    let bare = skeleton::skeleton(design)?;
-    let run = |allocation| {
-        let mut machine = Machine::make(&bare, allocation, true)?;
-        (machine.most_steps, machine.most_pieces) = (FORESEEN, FORESEEN);
-        machine.cancel = crate::stop::cancel();
-        for earlier in before {
-            if let Err(deadlock) = machine.foresee(design, *earlier)? {
-                return Ok(Err(deadlock));
-            }
-        }
-        machine.foresee(design, sequence)
-    };
-    let mut warnings = match run(Allocation::Lowered) {
-        Ok(Ok(warnings)) => warnings,
-        Ok(Err(deadlock)) => return Some(Err(deadlock)),
-        Err(_) => return None,
-    };
-    warnings.extend(extras(design, &mut |allocation| Ok(run(allocation)?.is_err())).ok()?);
-    Some(Ok(warnings))
-}
-
-impl Machine<'_> {
-    /// Runs a sequence without data, until nothing goes on; what it leaves in fifos of the whole design.
-    fn foresee(
-        &mut self,
-        whole: &Design,
-        sequence: usize,
-    ) -> Result<Result<Vec<Diagnostic>, Deadlock>, Failure> {
-        let design = self.design;
-        let sequence = &design.sequences[sequence];
-        let mut running = Running::new(steps(sequence).map_err(Failure::Fault)?);
-        for (i, value) in sequence.args.iter().enumerate() {
-            if let Some(bytes) = design.module.ty(*value).element_bytes() {
-                running.arrays.insert(*value, (self.host + i, bytes));
-            }
-        }
-        match self.rounds(&mut running, &mut |_, _| true) {
-            Ok(_) if self.rests => Ok(Ok(left::left(whole, &self.net, sequence))),
-            Ok(_) => Ok(Ok(Vec::new())),
-            Err(Failure::Deadlock(deadlock)) => Ok(Err(deadlock)),
-            Err(fault) => Err(fault),
-        }
-    }
 }

@@ -5,6 +5,7 @@
 //! or from the host, to others.
 
 use super::chain::Chain;
+use super::order::{Clock, Order};
 use super::places::places;
 use super::{Allocation, not_run};
 use crate::codes;
@@ -68,6 +69,13 @@ pub(super) enum Role {
     Reader(usize),
 }
 
+impl Role {
+    /// Whether it takes objects.
+    pub(super) fn reads(self) -> bool {
+        matches!(self, Role::Reader(_))
+    }
+}
+
 /// A core's end of a fifo.
 #[derive(Debug)]
 pub(super) struct CoreEnd {
@@ -99,6 +107,8 @@ pub(super) struct Task {
     pub(super) token: bool,
     /// Its number among all transfers of a launch.
     pub(super) number: usize,
+    /// After what the host started it.
+    pub(super) after: Clock,
 }
 
 impl Task {
@@ -184,6 +194,8 @@ pub(crate) struct Net {
     /// Pools of the ends of fifos: of the producer, and of each consumer.
     pub(super) of_fifo: Vec<Vec<Option<(usize, Role)>>>,
     made: OrderedMap<(usize, usize, bool), usize>,
+    /// What is ordered after what, where several use a buffer.
+    pub(super) order: Option<Box<Order>>,
 }
 
 /// The most objects that a core holds of a fifo at once.

@@ -15,7 +15,12 @@ impl State {
             if !has(net, end, wanted - 1) {
                 return Next::Stop(Stop::End { end, count });
             }
-            net.ends[end].held = wanted;
+            let held = std::mem::replace(&mut net.ends[end].held, wanted);
+            let first = net.first(&net.ends[end]);
+            if let Some(order) = &mut net.order {
+                let of = &net.ends[end];
+                (held..wanted).for_each(|at| order.acquire(of.core, (of.pool, of.role.reads()), first + at));
+            }
         }
         self.set(to, 0, net.first(&net.ends[end]));
         Next::Go
@@ -44,6 +49,12 @@ impl State {
             return fault(format!("{count} objects are given back where {} are held", held.held));
         };
         held.held = left;
+        let (core, of) = (held.core, (held.pool, held.role.reads()));
+        let first = net.first(&net.ends[end]);
+        if let Some(order) = &mut net.order {
+            (first..first + count).for_each(|object| order.release(core, of, object));
+        }
+        let held = &net.ends[end];
         let pool = &mut net.pools[held.pool];
         match held.role {
             Role::Writer(writer) => pool.written[writer] += count,

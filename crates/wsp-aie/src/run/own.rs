@@ -1,6 +1,7 @@
 //! Cores that make other objects in each launch although no fifo feeds them.
 
-use super::skeleton::decides;
+use super::touch::decides;
+use crate::check::{constants, rounds};
 use crate::design::Design;
 use crate::mlir::{Block, Op, Value};
 
@@ -23,6 +24,26 @@ pub(super) fn differs_within(design: &Design, core: usize) -> bool {
     let mut found = false;
     within.for_each(|op| op.walk(&mut |op| found |= op.name == "scf.for" && decides(op) && has_state(op)));
     found
+}
+
+/// How many parts of a round of what a core repeats are alike: rounds of loops around all of its objects that are not told apart.
+pub(super) fn parts(design: &Design, core: usize) -> u64 {
+    let core = &design.cores[core];
+    let known = constants(core);
+    let is_loop = |op: &&Op| op.name == "scf.for" && decides(op);
+    let top = core.body.blocks.iter().flat_map(|block| &block.ops).rfind(is_loop);
+    let (mut parts, mut around) = (1u64, top);
+    while let Some(op) = around {
+        let mut inner = op.body().iter().filter(|op| decides(op));
+        around = match (inner.next(), inner.next()) {
+            (Some(op), None) if is_loop(&op) && !has_state(op) => {
+                parts = parts.saturating_mul(rounds(op, &known).map_or(1, |(rounds, _)| rounds.max(1)));
+                Some(op)
+            }
+            _ => None,
+        };
+    }
+    parts
 }
 
 /// Whether a value is a buffer that another core or a channel uses.

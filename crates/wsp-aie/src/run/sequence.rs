@@ -189,6 +189,10 @@ impl Running {
                     let is_done = numbers.iter().all(|number| self.done[*number]);
                     if is_done {
                         self.unwaited.await_task(*task);
+                        let of = of_move(design, &self.tasks[task].0).and_then(|of| host_end(net, of));
+                        if let Some((order, at)) = net.order.as_mut().zip(of) {
+                            order.waited(at);
+                        }
                     }
                     Ok(is_done)
                 }
@@ -201,6 +205,9 @@ impl Running {
                     StreamEnd::Host { finished, waited, .. } if *waited < *finished => {
                         *waited += 1;
                         self.unwaited.wait(&at);
+                        if let Some(order) = &mut net.order {
+                            order.waited(at);
+                        }
                         Ok(true)
                     }
                     _ => Ok(false),
@@ -292,6 +299,7 @@ impl Running {
         }
         let number = self.done.len();
         let mut task = self.task(transfer, number)?;
+        task.after = net.order.as_ref().map_or_else(Vec::new, |order| order.of_host());
         // What goes into the memory of the host always tells its end.
         task.token |= at.1 > 0 && transfer.task.is_none();
         let StreamEnd::Host { queue, .. } = end_mut(net, at) else { return Ok(None) };
@@ -339,6 +347,7 @@ impl Running {
                 done: 0,
                 token: transfer.token,
                 number,
+                after: Vec::new(),
             }),
             _ => fault(format!("a transfer of more than {MOST_BYTES} bytes, or from before its array"), span),
         }

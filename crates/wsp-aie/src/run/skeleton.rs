@@ -1,5 +1,6 @@
 //! What of a design decides whether it hangs: objects, locks, and the loops around them.
 
+use super::touch::{TOUCH, decides, shared, told};
 use crate::design::Design;
 use crate::mlir::{Block, Op, Value};
 use wsp_ordered::OrderedSet;
@@ -7,23 +8,15 @@ use wsp_ordered::OrderedSet;
 /// The design with nothing else in its cores; none where what a core computes decides it.
 pub(super) fn skeleton(design: &Design) -> Option<Design> {
     let mut bare = design.clone();
+    let shared = shared(design);
     for core in &mut bare.cores {
+        *core = told(design, core, &shared);
         let mut kept = OrderedSet::new();
         for block in &mut core.body.blocks {
             *block = strip(block, &mut kept)?;
         }
     }
     Some(bare)
-}
-
-/// Whether an operation, or one in it, takes or gives objects or locks.
-pub(super) fn decides(op: &Op) -> bool {
-    let mut found = false;
-    op.walk(&mut |op| {
-        found |=
-            matches!(op.name.as_str(), "aie.objectfifo.acquire" | "aie.objectfifo.release" | "aie.use_lock");
-    });
-    found
 }
 
 /// Whether an operation makes what bounds of loops can be made from.
@@ -37,6 +30,7 @@ fn strip(block: &Block, kept: &mut OrderedSet<Value>) -> Option<Block> {
         match op.name.as_str() {
             "scf.for" if decides(op) => ops.push(strip_loop(op, kept)?),
             "aie.end" => ops.push(op.clone()),
+            TOUCH if op.operands[1..].iter().all(|value| kept.contains(value)) => ops.push(op.clone()),
             _ if decides(op) && op.regions.is_empty() => ops.push(op.clone()),
             _ if decides(op) => return None,
             name if is_integer(name) && op.operands.iter().all(|value| kept.contains(value)) => {

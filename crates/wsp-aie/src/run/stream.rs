@@ -2,6 +2,7 @@
 
 use super::chain::{Chain, Overflow};
 use super::net::{Net, Pool, Role, StreamEnd};
+use super::races;
 
 /// What a stream's end waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -188,6 +189,9 @@ pub(super) fn go(net: &mut Net, at: usize, memory: &mut [Vec<u8>], scratch: &mut
         }
         moved.bytes += bytes;
         moved.pieces += 1;
+        if let Some(order) = &mut net.order {
+            races::piece(order, at, (&net.streams[at], &net.pools), bytes);
+        }
         let stream = &mut net.streams[at];
         for end in std::iter::once(&mut stream.from).chain(&mut stream.to) {
             let done = end.advance(bytes, &mut net.pools, &mut net.locks, &mut moved.finished);

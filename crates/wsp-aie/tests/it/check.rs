@@ -231,9 +231,15 @@ const CHANGES: &[(&str, &str, &str, u16)] = &[
         "%y: memref<512xi32>|%y[0, 0, 0, 0][1, 1, 1, 512][0, 0, 0, 1]) {id = 1 : i64, issue_token = true, metadata = @out} : memref<512xi32>",
         1849,
     ),
-    ("locks", "      aie.use_lock(%free, AcquireGreaterEqual, 1)\n", "", 1855),
-    ("streams", "%free = aie.lock(%t2, 0) {init = 1", "%free = aie.lock(%t2, 0) {init = 2", 1856),
-    ("streams", "%full = aie.lock(%t2, 1) {init = 0", "%full = aie.lock(%t2, 1) {init = 1", 1856),
+    (
+        "locks",
+        "    aie.flow(%shim, DMA : 0, %t, DMA : 0)|        aie.use_lock(%done, Release, 1)",
+        "    %more = aie.lock(%t, 3) {init = 0 : i32}\n    aie.flow(%shim, DMA : 0, %t, DMA : 0)|        aie.use_lock(%more, Release, 1)\n        aie.use_lock(%done, Release, 1)",
+        1855,
+    ),
+    ("locks", "      aie.use_lock(%free, AcquireGreaterEqual, 1)\n", "", 1856),
+    ("locks", "%free = aie.lock(%t, 0) {init = 1", "%free = aie.lock(%t, 0) {init = 2", 1856),
+    ("locks", "%full = aie.lock(%t, 1) {init = 0", "%full = aie.lock(%t, 1) {init = 1", 1856),
     (
         "scale",
         "    %work = aie.core(%core) {|%three = arith.constant 3 : i32",

@@ -14,6 +14,7 @@ mod numbers;
 mod once;
 mod place;
 mod programs;
+mod races;
 #[path = "../../../wsp-core/tests/randomised/mod.rs"]
 mod randomised;
 mod references;

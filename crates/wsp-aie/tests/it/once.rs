@@ -83,16 +83,16 @@ fn a_lock_that_is_released_beyond_63_ends_a_run() {
         "the core releases lock `@more` of tile (1, 2) to 64, and a lock has values from 0 to 63"
     );
     assert!(fault.primary.is_some());
-    // A channel that gives the tile's one buffer back 17 times too often, four times.
+    // A channel that gives the tile's one buffer back 64 times.
     let text = edited(
         LOCKS,
-        &[("      aie.use_lock(%free, Release, 1)\n", "      aie.use_lock(%free, Release, 17)\n")],
+        &[("      aie.use_lock(%free, Release, 1)\n", "      aie.use_lock(%free, Release, 64)\n")],
     );
     let mut args = [ints(0..256), ints(vec![0; 256])];
     let Err(Failure::Fault(fault)) = run(&design(&text), Allocation::Lowered, &mut args) else {
         panic!("it is a fault")
     };
-    assert!(fault.message.contains("releases lock `@free` of tile (1, 2) to 6"), "{}", fault.message);
+    assert!(fault.message.contains("releases lock `@free` of tile (1, 2) to 64"), "{}", fault.message);
     assert!(fault.primary.is_some());
     let below = format!("{of_core}        aie.use_lock(%more, Release, -1)\n");
     let text = edited(LOCKS, &[(of_core, &below), ("    %dma = aie.mem", more)]);
@@ -183,6 +183,20 @@ fn what_a_core_makes_of_nothing_is_not_left_to_the_next_launch() {
         let to: Vec<(&str, &str)> = to.iter().map(|(from, to)| (*from, to.as_str())).collect();
         assert_eq!(codes(&edited(&again(3), &to)), const { Vec::<u16>::new() });
     }
+    // Rounds of a loop around it that are all the same make no longer one.
+    let twice = LOOP.replace("%round", "%twice").replace("%forever", "%two");
+    let inner = format!("      %two = arith.constant 2 : index\n{twice}      %count =");
+    let nested = |count: u32| {
+        let more = ("      aie.end\n    } {stack", "      }\n      aie.end\n    } {stack");
+        codes(&edited(&again(count), &[("      %count =", &inner), more]))
+    };
+    assert_eq!((nested(4), nested(3)), (vec![], vec![1849]));
+    // More of what a core makes ahead leaves as many in the fifo.
+    let help = &check(&design(&counts))[0].help;
+    assert!(
+        help[0].starts_with("have the core take an object of the host for each that it makes"),
+        "{help:?}"
+    );
     // A core that is fed leaves what is made of what it was given.
     let fewer = edited(
         SCALE,
@@ -193,6 +207,66 @@ fn what_a_core_makes_of_nothing_is_not_left_to_the_next_launch() {
         ],
     );
     assert_eq!(check(&design(&fewer))[0].code.0, 1849);
+}
+
+/// `SCALE`, whose core takes an object of another one beside each of the host's: one of as many unlike ones in a round.
+#[test]
+fn a_round_of_objects_that_meet_those_of_the_host_is_taken_as_a_whole() {
+    let text = |count: u32| {
+        let object = "!aie.objectfifo<memref<4xi32>>";
+        let other = format!(
+            "    %next = aie.tile(0, 3)
+    aie.objectfifo @g(%next, {{%core}}, 2 : i32) : {object}
+    %other = aie.core(%next) {{
+      %zero = arith.constant 0 : index
+      %one = arith.constant 1 : index
+      %ever = arith.constant 9223372036854775807 : index
+      %count = arith.constant {count} : index
+      scf.for %all = %zero to %ever step %one {{
+        scf.for %each = %zero to %count step %one {{
+          %s = aie.objectfifo.acquire @g(Produce, 1) : !aie.objectfifosubview<memref<4xi32>>
+          %a = aie.objectfifo.subview.access %s[0] : !aie.objectfifosubview<memref<4xi32>> -> memref<4xi32>
+          %n = arith.index_cast %each : index to i32
+          memref.store %n, %a[%zero] : memref<4xi32>
+          aie.objectfifo.release @g(Produce, 1)
+        }}
+      }}
+      aie.end
+    }}
+    %work = aie.core"
+        );
+        let takes =
+            "        %g = aie.objectfifo.acquire @g(Consume, 1) : !aie.objectfifosubview<memref<4xi32>>\n";
+        let gives = "        aie.objectfifo.release @g(Consume, 1)\n";
+        edited(
+            SCALE,
+            &[
+                ("    %work = aie.core", &other),
+                (TAKES, &[takes, TAKES].concat()),
+                (GIVES, &[gives, GIVES].concat()),
+            ],
+        )
+    };
+    assert_eq!([1, 2, 4].map(|count| codes(&text(count))), [const { Vec::<u16>::new() }; 3]);
+    let found = check(&design(&text(3)));
+    assert_eq!(
+        found[0].message,
+        "sequence `@sequence` takes 4 objects of fifo `@g`, of which the core on tile (0, 3) makes 3 in a round: the next launch begins in the middle of one"
+    );
+}
+
+/// What is missing is said with what to write.
+#[test]
+fn a_fifo_that_gets_too_few_objects_has_a_help() {
+    let twice = edited(SCALE, &[(GIVES, "        aie.objectfifo.release @in(Consume, 2)\n")]);
+    let found = check(&design(&twice));
+    assert_eq!(found[0].code.0, 1849);
+    assert_eq!(
+        found[0].help,
+        [
+            "have the sequence send 4 more, or have the core on tile (0, 2), which gives 2 objects back in each round, give back fewer"
+        ]
+    );
 }
 
 /// Values that a loop hands on are all read before one of them is written.

@@ -2,6 +2,7 @@
 
 use clap::builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::cmp::Ordering;
+use std::num::IntErrorKind;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use wsp_backend::{KvLayout, Lengths};
@@ -114,8 +115,19 @@ pub(super) fn lengths(text: &str) -> Result<(String, Lengths), String> {
         "write NAME=VALUE,… or NAME=FIRST..=LAST, as in `--lengths tokens=1,200,8191` and `--lengths tokens=1..=8191`".to_owned()
     };
     let (name, values) = text.split_once('=').filter(|(name, _)| !name.trim().is_empty()).ok_or_else(how)?;
+    let number = |text: &str| {
+        text.trim().parse::<i64>().map_err(|fault| match fault.kind() {
+            IntErrorKind::PosOverflow => {
+                format!("{} is too large: a length is at most {}", text.trim(), i64::MAX)
+            }
+            IntErrorKind::NegOverflow => {
+                format!("{} is too small: a length is at least {}", text.trim(), i64::MIN)
+            }
+            _ => how(),
+        })
+    };
     if let Some((first, last)) = values.split_once("..=") {
-        let [Ok(first), Ok(last)] = [first, last].map(|end| end.trim().parse()) else { return Err(how()) };
+        let (first, last) = (number(first)?, number(last)?);
         let name = name.trim();
         return match i64::cmp(&first, &last) {
             Ordering::Less => Ok((name.to_owned(), Lengths::Range(first, last))),
@@ -130,8 +142,7 @@ pub(super) fn lengths(text: &str) -> Result<(String, Lengths), String> {
             )),
         };
     }
-    let values: Option<Vec<i64>> = values.split(',').map(|value| value.trim().parse().ok()).collect();
-    let values = values.ok_or_else(how)?;
+    let values = values.split(',').map(number).collect::<Result<Vec<i64>, String>>()?;
     match values.iter().enumerate().find(|(at, value)| values[..*at].contains(value)) {
         Some((_, value)) => Err(format!("{value} is there twice")),
         None => Ok((name.trim().to_owned(), Lengths::Each(values))),

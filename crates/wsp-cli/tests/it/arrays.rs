@@ -112,6 +112,10 @@ fn more_tasks_than_an_array_takes_are_told_before_arrays_are_made() {
     let sizes = "m=1048576,n=1048576,k=1048576";
     let (code, _, err) = told(&on("run", "examples/aie/gemm.wsp", "xdna2", &["--generate", sizes]));
     assert!(code == 1 && err.contains("has 35184372088832 tasks, and an array takes 65536 at most"), "{err}");
+    // So are boxes that no tile has.
+    let sizes = "rows=4096,cols=30000000";
+    let (code, _, err) = told(&on("run", "examples/aie/softmax.wsp", "xdna2", &["--generate", sizes]));
+    assert!(code == 1 && err.contains("a box of `x` of more than a million elements"), "{err}");
 }
 
 /// What a run refuses before it runs, a check does: of workloads and programs, with the sizes that values tell.
@@ -126,6 +130,14 @@ fn a_check_maps_routes_and_checks_a_design() {
         }
         let (code, out, err) = with(["rows=40", "cols=32"]);
         assert!(code == 1 && err.contains("WSP1880") && err.contains("give it 48"), "{file}: {out}{err}");
+    }
+    for (cols, told_of) in [
+        ("cols=9223372036854775807", "`cols` is an extent of arrays, and is given as 9223372036854775807"),
+        ("cols=4294967295", "there is no memory for `x`"),
+    ] {
+        let (code, _, err) =
+            told(&on("check", "examples/aie/softmax.wsp", "xdna2", &["--set", "rows=65536", "--set", cols]));
+        assert!(code == 1 && err.contains(told_of), "{err}");
     }
     let (code, out, err) = told(&on("check", "examples/pipelines/softmax.wsp", "xdna2", &[]));
     let note =
@@ -242,6 +254,9 @@ fn one_design_is_for_launches_of_several_lengths() {
     assert!(code == 2 && err.contains("60..=1 goes down: write `--lengths"), "{err}");
     let (code, err, _) = emit("examples/aie/decode.wsp", &["--lengths", "tokens=5..=0"]);
     assert!(code == 2 && err.contains("write `--lengths tokens=1..=5`"), "{err}");
+    let (code, err, _) = emit("examples/aie/decode.wsp", &["--lengths", "tokens=99999999999999999999"]);
+    let most = "99999999999999999999 is too large: a length is at most 9223372036854775807";
+    assert!(code == 2 && err.contains(most), "{err}");
     let twice = [&room[..], &["--set", "tokens=3"]].concat();
     let (code, err, _) = emit("examples/aie/decode.wsp", &twice);
     assert!(code == 1 && err.contains("gives a value to what `--lengths` gives several"), "{err}");
