@@ -20,10 +20,13 @@ fn main() -> Result<()> {
         println!("cargo::rerun-if-changed={folder}");
         find(&here.join(folder), "", &mut headers)?;
     }
-    let mut packed = ZlibEncoder::new(Vec::new(), Compression::best());
+    let mut all = String::new();
     for (path, text) in &headers {
-        write!(packed, "{path}\0{text}\0")?;
+        all += &format!("{path}\0{text}\0");
     }
+    // The length first: what unpacks it takes memory once.
+    let mut packed = ZlibEncoder::new((all.len() as u64).to_le_bytes().to_vec(), Compression::best());
+    packed.write_all(all.as_bytes())?;
     let to = PathBuf::from(var_os("OUT_DIR").unwrap_or_default());
     std::fs::write(to.join("headers.z"), packed.finish()?)
 }

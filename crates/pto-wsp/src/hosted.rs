@@ -7,8 +7,9 @@ mod objects;
 use crate::codes::{HOST_RUN, NOT_BUILT};
 use crate::npy;
 use crate::shared::leftover::output;
+use crate::shared::work_folder::WorkFolder;
 use compiler::{Compiler, LINK_OPTIONS, OPTIONS};
-use kept::{are_there, damage, discard_old, not_written, note, place, temporary, write};
+use kept::{are_there, damage, discard_old, not_written, note, place, refuse_taken, temporary, write};
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{BufWriter, Error, Read as _, Write as _};
@@ -48,6 +49,16 @@ impl HostBuilder {
         cache.map(|cache| cache.join("pto-wsp").join("packages")).ok_or_else(|| {
             Diagnostic::error(NOT_BUILT, "there is no folder to build the package in")
                 .help("set XDG_CACHE_HOME or HOME")
+        })
+    }
+
+    /// Where the arrays of a run lie. What was built before needs no writing in the cache: where nothing can be written there, they lie with
+    /// temporary files of the system.
+    fn of_run(&self) -> Result<WorkFolder, Diagnostic> {
+        temporary(&self.folder()?).or_else(|fault| {
+            let system = std::env::temp_dir();
+            discard_old(&system);
+            temporary(&system).map_err(|_| fault)
         })
     }
 
@@ -183,6 +194,8 @@ impl HostRunner for HostBuilder {
         if is_built(&folder)? {
             return Ok(built(folder, Vec::new()));
         }
+        let kept = objects::place_of(&all, (platform, &of), package);
+        [&all, &all.join(objects::FOLDER), &folder, &kept].into_iter().try_for_each(|of| refuse_taken(of))?;
         let notes = damage.into_iter().collect();
         let partial = temporary(&all)?;
         for (path, bytes) in &package.files {
@@ -190,7 +203,7 @@ impl HostRunner for HostBuilder {
         }
         let compiler = Compiler { name: &compiler, platform };
         std::thread::scope(|scope| {
-            let objects = scope.spawn(|| objects::take(&all, (&compiler, &of), package, partial.path()));
+            let objects = scope.spawn(|| objects::take(&kept, &compiler, package, partial.path()));
             compiler.compile(partial.path(), &OWN_SOURCES)?;
             objects.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })?;
@@ -201,7 +214,7 @@ impl HostRunner for HostBuilder {
     }
 
     fn run(&self, built: &Built, inputs: &Arrays, options: &[String]) -> Result<Ran, Diagnostic> {
-        let data = temporary(&self.folder()?)?;
+        let data = self.of_run()?;
         let [given, wanted] = ["inputs", "outputs"].map(|name| data.path().join(name));
         for folder in [&given, &wanted] {
             fs::create_dir(folder).map_err(|fault| not_written(folder, &fault))?;

@@ -4,13 +4,14 @@ use flate2::read::ZlibDecoder;
 use std::io::Read;
 use std::sync::LazyLock;
 
-/// Paths and texts of all headers, each of which ends with a zero, as `build.rs` packs them.
+/// The bytes of paths and texts of all headers, each of which ends with a zero, and these as `build.rs` packs them.
 const PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/headers.z"));
 
 /// Paths and texts in the order of paths.
 static ALL: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
-    let mut texts = String::new();
-    ZlibDecoder::new(PACKED).read_to_string(&mut texts).expect("a build packs texts");
+    let (length, packed) = PACKED.split_first_chunk().expect("a build packs their length first");
+    let mut texts = String::with_capacity(u64::from_le_bytes(*length) as usize);
+    ZlibDecoder::new(packed).read_to_string(&mut texts).expect("a build packs texts");
     let mut parts = Box::leak(texts.into_boxed_str()).split_terminator('\0');
     std::iter::from_fn(|| Some((parts.next()?, parts.next()?))).collect()
 });

@@ -93,6 +93,19 @@ pub(super) fn are_there(folder: &Path, files: &[String]) -> Result<bool, Diagnos
     Ok(bytes(&folder.join(BUILT)).is_some_and(|key| Some(key) == key_of(folder, files)))
 }
 
+/// Refuses what has the name of a folder that is to be filled: it would be found when all is compiled.
+///
+/// # Errors
+/// A file or a pipe, or a link that leads to no folder.
+pub(super) fn refuse_taken(folder: &Path) -> Result<(), Diagnostic> {
+    if fs::symlink_metadata(folder).is_err() || folder.is_dir() {
+        return Ok(());
+    }
+    let name = folder.display();
+    let message = format!("`{name}` is no folder, and what is built is kept in one of this name");
+    Err(Diagnostic::error(NOT_BUILT, message).help(format!("remove it: `rm {name}`")))
+}
+
 /// Says of a folder that is there, and not as it was built, that it is not used.
 pub(super) fn damage(folder: &Path, files: &[String]) -> Option<Diagnostic> {
     fs::symlink_metadata(folder).ok()?;

@@ -2,6 +2,7 @@
 
 use super::compiler::Compiler;
 use super::kept::{are_there, make, not_written, note, place, temporary, write};
+use crate::shared::leftover::is_at;
 use std::fs::{self, File, TryLockError};
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
@@ -67,45 +68,67 @@ fn copy(objects: &[String], from: &Path, to: &Path) -> Result<(), Diagnostic> {
     Ok(())
 }
 
+/// A locked file, which goes with its lock: what waits for it finds the objects then, and what comes later makes a file of its own.
+struct Held {
+    opened: File,
+    path: PathBuf,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // Where it has gone before, the name is of another process.
+        if is_at(&self.opened, &self.path) {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
 /// Locks a file, unless what holds it takes too long: it may have been stopped.
-fn hold(path: &Path) -> Option<File> {
-    let opened = File::options().read(true).append(true).create(true).open(path).ok()?;
+fn hold(path: PathBuf) -> Option<Held> {
+    let opened = File::options().read(true).append(true).create(true).open(&path).ok()?;
     for _ in 0..LOOKS {
         match opened.try_lock() {
-            Ok(()) => return Some(opened),
+            Ok(()) => return Some(Held { opened, path }),
             Err(TryLockError::WouldBlock) => std::thread::sleep(BETWEEN_LOOKS),
-            Err(TryLockError::Error(_)) => return None,
+            Err(TryLockError::Error(_)) => {
+                let _ = fs::remove_file(&path);
+                return None;
+            }
         }
     }
     None
 }
 
-/// Gives a package that is being built the objects that it has in common with others, compiled once.
-pub(super) fn take(
-    all: &Path,
-    (compiler, by): (&Compiler<'_>, &ContentKey),
-    package: &Package,
-    to: &Path,
-) -> Result<(), Diagnostic> {
-    let mut key = ContentKey::of(compiler.platform.as_bytes());
+/// Where the objects of a package are kept that a compiler makes for a platform.
+pub(super) fn place_of(all: &Path, (platform, by): (&str, &ContentKey), package: &Package) -> PathBuf {
+    let mut key = ContentKey::of(platform.as_bytes());
     for (path, bytes) in common_files(package) {
         key.add(path.as_os_str().as_encoded_bytes());
         key.add(bytes);
     }
-    let (kept, objects) = (all.join(FOLDER), COMMON_SOURCES.map(of));
-    let folder = kept.join(format!("{key}-{by}"));
+    all.join(FOLDER).join(format!("{key}-{by}"))
+}
+
+/// Gives a package that is being built the objects that it has in common with others, compiled once; `folder` is [where they are kept](place_of).
+pub(super) fn take(
+    folder: &Path,
+    compiler: &Compiler<'_>,
+    package: &Package,
+    to: &Path,
+) -> Result<(), Diagnostic> {
+    let (kept, objects) = (folder.parent().unwrap_or(folder), COMMON_SOURCES.map(of));
     // Another process may take them for damaged, and put its own in their place meanwhile.
-    let taken = || are_there(&folder, &objects).map(|are| are && copy(&objects, &folder, to).is_ok());
+    let taken = || are_there(folder, &objects).map(|are| are && copy(&objects, folder, to).is_ok());
     if taken()? {
         return Ok(());
     }
     // Of two processes that lack them the second takes those of the first; where a file system has no locks both compile them.
-    make(&kept)?;
-    let _held = hold(&kept.join(format!("{key}-{by}.lock")));
+    make(kept)?;
+    let _held = hold(folder.with_extension("lock"));
     if taken()? {
         return Ok(());
     }
-    let partial = temporary(&kept)?;
+    let partial = temporary(kept)?;
     for (path, bytes) in common_files(package) {
         write(partial.path(), path, bytes)?;
     }
@@ -118,5 +141,5 @@ pub(super) fn take(
     }
     note(partial.path(), &objects)?;
     copy(&objects, partial.path(), to)?;
-    place(partial.path(), &folder, |folder| are_there(folder, &objects))
+    place(partial.path(), folder, |folder| are_there(folder, &objects))
 }

@@ -200,7 +200,7 @@ pub fn output(command: &mut Command) -> std::io::Result<Output> {
 }
 
 /// Whether a path leads to a file or folder that is open.
-pub(super) fn is_at(opened: &File, path: &Path) -> bool {
+pub(crate) fn is_at(opened: &File, path: &Path) -> bool {
     let id = |about: std::io::Result<Metadata>| about.ok().map(|about| (about.dev(), about.ino()));
     let opened = id(opened.metadata());
     opened.is_some() && opened == id(std::fs::symlink_metadata(path))

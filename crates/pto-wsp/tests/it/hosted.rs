@@ -7,6 +7,7 @@ use pto_wsp::backend::npu::{COMMON_SOURCES, HostBuilder, HostRunner as _, OWN_SO
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use wsp_plan::Arrays;
 
 /// Notes each file; what it makes of one is the words that it was given.
 const COMPILER: &str = "#!/bin/sh
@@ -33,6 +34,11 @@ fn builder(folder: &Path, name: &str, all: &Path) -> HostBuilder {
     fs::write(&compiler, COMPILER).expect("the folder can be written to");
     fs::set_permissions(&compiler, Permissions::from_mode(0o755)).expect("the file is there");
     HostBuilder { folder: Some(all.to_owned()), compiler: Some(compiler.into_os_string()) }
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let all = fs::read_dir(folder).expect("the folder is there");
+    all.map(|entry| entry.expect("it can be read").path()).collect()
 }
 
 /// How often what packages have in common was compiled: each of its files.
@@ -171,6 +177,52 @@ fn a_package_that_is_not_as_it_was_built_is_built_anew_with_a_note() {
     fs::write(built.folder.join("run"), "edited").unwrap();
     let [note] = &build().notes[..] else { panic!("an edit has no note") };
     assert_eq!(note.notes[0], "`run.key` does not fit");
+}
+
+/// Before anything is compiled, with what to remove.
+#[test]
+fn what_has_the_name_of_a_folder_of_the_cache_is_refused_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let all = folder.path().join("packages");
+    let builder = builder(folder.path(), "compiler", &all);
+    let built = builder.build("key", "a2", &package("key")).unwrap();
+    let objects = all.join("objects");
+    let [kept] = &entries(&objects)[..] else { panic!("the lock is there, too: {:?}", entries(&objects)) };
+    for taken in [&built.folder, kept, &objects, &all] {
+        if taken != &built.folder {
+            fs::remove_dir_all(&built.folder).unwrap();
+        }
+        for make in ["touch", "mkfifo", "ln -s nothing"] {
+            fs::remove_dir_all(taken).or_else(|_| fs::remove_file(taken)).unwrap();
+            let words: Vec<&str> = make.split(' ').collect();
+            let made = std::process::Command::new(words[0]).args(&words[1..]).arg(taken).status();
+            assert!(made.unwrap().success());
+            fs::write(folder.path().join("compiled"), "").unwrap();
+            let fault = builder.build("key", "a2", &package("key")).unwrap_err();
+            let name = taken.display();
+            assert!(fault.message.starts_with(&format!("`{name}` is no folder")), "{}", fault.message);
+            assert_eq!(fault.help, [format!("remove it: `rm {name}`")]);
+            assert_eq!(fs::read_to_string(folder.path().join("compiled")).unwrap(), "", "{name}, {make}");
+        }
+        fs::remove_file(taken).unwrap();
+        builder.build("key", "a2", &package("key")).unwrap();
+    }
+}
+
+/// What was built needs no writing there.
+#[test]
+fn a_package_runs_where_the_cache_takes_no_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let built = builder(folder.path(), "compiler", &folder.path().join("packages"));
+    let built = built.build("key", "a2", &package("key")).unwrap();
+    fs::write(built.folder.join("run"), "#!/bin/sh\necho \"$2\"\n").unwrap();
+    // No rights allow to make a folder in a file.
+    let all = folder.path().join("compiler/packages");
+    let elsewhere = HostBuilder { folder: Some(all.clone()), compiler: None };
+    let ran = elsewhere.run(&built, &Arrays::new(), &[]).unwrap();
+    assert!(Path::new(ran.said.trim()).ends_with("inputs") && !Path::new(ran.said.trim()).exists());
+    let fault = elsewhere.build("key", "a2", &package("key")).unwrap_err();
+    assert!(fault.message.contains(&all.display().to_string()), "{}", fault.message);
 }
 
 /// What is refused has a reason, whatever the compiler says.

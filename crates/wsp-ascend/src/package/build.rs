@@ -4,8 +4,9 @@ use super::kernels::Task;
 use crate::kernels::Chip;
 use wsp_backend::PackagePart;
 
-/// Files (`.cpp`) that the program of a package is compiled from: those of its own, of which one includes all kernels.
-pub const OWN_SOURCES: [&str; 3] = ["main", "orchestration", "aicore_dispatch"];
+/// Files (`.cpp`) that the program of a package is compiled from: those of its own. One includes `orchestration.cpp`, which needs the same headers, and
+/// the other all kernels.
+pub const OWN_SOURCES: [&str; 2] = ["main", "aicore_dispatch"];
 /// Those that are the same for all packages, so that they are compiled once.
 pub const COMMON_SOURCES: [&str; 2] = ["host/inputs", "host/run"];
 
@@ -34,7 +35,7 @@ pub(super) fn main(has_host: bool) -> String {
 const MAIN: &str = "// Runs the launch on simulated cores of the host. Emitted by PTO-WSP; do not edit.\n\
      #include <pto/host/package.hpp>\n\n\
      #include \"kernel_ids.h\"\n\
-     #include \"program.hpp\"\n\
+     #include \"orchestration.cpp\"\n\
      @INCLUDE\n\
      bool aicore_dispatch(std::uint16_t kernel, std::int64_t* args);\n\n\
      struct Program {\n    \

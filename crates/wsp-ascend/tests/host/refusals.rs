@@ -138,11 +138,11 @@ fn every_rule_of_the_headers_has_a_case() {
 fn a_platform_is_named() {
     let folder = folder("platform", "empty.cpp", "#include <pto/pto-inst.hpp>\n");
     for (platform, text) in [("a4", "PTO_PLATFORM is a2, a3 or a5"), ("", "PTO_PLATFORM is a2, a3 or a5")] {
-        let output = compile(&folder, platform, &["-fsyntax-only", "empty.cpp"]);
+        let output = compile(&folder, platform, &["-E", "empty.cpp"]);
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success() && stderr.contains(text), "{platform}: {stderr}");
     }
-    let output = compile(&folder, "a2", &["-UPTO_PLATFORM", "-fsyntax-only", "empty.cpp"]);
+    let output = compile(&folder, "a2", &["-UPTO_PLATFORM", "-E", "empty.cpp"]);
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(stderr.contains("no platform: compile with -DPTO_PLATFORM=a2, a3 or a5"), "{stderr}");
 }

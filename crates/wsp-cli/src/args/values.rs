@@ -347,7 +347,10 @@ fn usable_folder(path: PathBuf) -> Result<PathBuf, String> {
     // With a `/` behind it the name of a file leads nowhere.
     let bare: PathBuf = path.components().collect();
     match bare.ancestors().find(|path| path.exists()).filter(|path| !path.is_dir()) {
-        Some(file) => Err(format!("`{}` is a file: write another folder, as in `out`", file.display())),
+        Some(other) => {
+            let what = if other.is_file() { "a file" } else { "no folder" };
+            Err(format!("`{}` is {what}: write another folder, as in `out`", other.display()))
+        }
         None => Ok(path),
     }
 }

@@ -75,6 +75,17 @@ pub(crate) fn unwritable(path: &Path, error: &dyn std::fmt::Display) -> Diagnost
         .help("check that the folder exists, is writable and has room")
 }
 
+/// A file that is there, and cannot be opened to be written.
+pub(super) fn not_replaced(path: &Path, error: &Error) -> Diagnostic {
+    if error.kind() != ErrorKind::PermissionDenied {
+        return unwritable(path, error);
+    }
+    let name = shown(path);
+    Diagnostic::error(codes::CANNOT_WRITE, format!("`{name}` is there, and may not be written"))
+        .note(error.to_string())
+        .help(format!("give another file, or allow to replace this one: `chmod u+w {name}`"))
+}
+
 /// What became of a result on standard output; a reader that is gone is no error.
 ///
 /// # Errors
@@ -87,5 +98,17 @@ pub(crate) fn written(wrote: std::io::Result<()>) -> Result<(), Diagnostic> {
                 .help("send the output to a file on a disk that has room"))
         }
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_file_that_may_not_be_written_the_file_is_named_and_not_its_folder() {
+        let help = |kind: ErrorKind| not_replaced(Path::new("y.npz"), &Error::from(kind)).help.join("");
+        assert!(help(ErrorKind::PermissionDenied).ends_with("`chmod u+w y.npz`"));
+        assert!(help(ErrorKind::StorageFull).contains("has room"));
     }
 }

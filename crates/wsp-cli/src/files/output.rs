@@ -1,7 +1,7 @@
 //! Files that are written: tried before the work whose results they take, replaced only when complete.
 
 use super::archive::write_to;
-use super::fault::unwritable;
+use super::fault::{not_replaced, unwritable};
 use super::partial::{beside, discard_in};
 use super::place;
 use crate::interrupt::{self, WorkFolder};
@@ -67,7 +67,7 @@ impl Output {
             Ok(meta) if !meta.is_file() => return Ok(output(None)),
             Ok(_) => {
                 let opened = OpenOptions::new().write(true).open(path);
-                opened.map_err(|fault| unwritable(path, &fault))?;
+                opened.map_err(|fault| not_replaced(path, &fault))?;
             }
             Err(fault) if fault.kind() == ErrorKind::NotFound => {}
             Err(fault) => return Err(unwritable(path, &fault)),

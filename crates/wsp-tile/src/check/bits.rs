@@ -45,10 +45,6 @@ impl Rows {
         }
     }
 
-    pub(crate) fn clear(&mut self, row: usize) {
-        self.row_mut(row).fill(0);
-    }
-
     #[inline]
     pub(crate) fn has(&self, row: usize, number: usize) -> bool {
         self.words[row * self.width + number / 64] >> (number % 64) & 1 == 1
@@ -83,12 +79,34 @@ impl Rows {
         self.row_mut(row).iter_mut().zip(other).for_each(|(a, b)| *a |= b);
     }
 
+    /// Two rows, if they are not one.
+    fn two(&mut self, one: usize, other: usize) -> Option<[&mut [u64]; 2]> {
+        let words = |row: usize| row * self.width..(row + 1) * self.width;
+        self.words.get_disjoint_mut([words(one), words(other)]).ok()
+    }
+
+    /// Adds a row to another one.
+    pub(crate) fn add_row(&mut self, row: usize, from: usize) {
+        let Some([row, from]) = self.two(row, from) else { return };
+        row.iter_mut().zip(from).for_each(|(a, b)| *a |= *b);
+    }
+
     /// Adds a row to another one, without a set.
-    pub(crate) fn add_row(&mut self, row: usize, from: usize, without: &[u64]) {
-        let (row, from) = (row * self.width, from * self.width);
-        for at in 0..self.width {
-            self.words[row + at] |= self.words[from + at] & !without.get(at).copied().unwrap_or(0);
-        }
+    pub(crate) fn add_row_without(&mut self, row: usize, from: usize, without: &[u64]) {
+        let Some([row, from]) = self.two(row, from) else { return };
+        row.iter_mut().zip(from).zip(without).for_each(|((a, b), without)| *a |= *b & !without);
+    }
+
+    /// Makes a row of another one and a set.
+    pub(crate) fn put(&mut self, row: usize, from: usize, more: &[u64]) {
+        let Some([row, from]) = self.two(row, from) else { return self.add(row, more) };
+        row.iter_mut().zip(from).zip(more).for_each(|((a, b), more)| *a = *b | more);
+    }
+
+    /// Adds a row to another one, and empties it.
+    pub(crate) fn pour(&mut self, from: usize, into: usize) {
+        let Some([from, into]) = self.two(from, into) else { return };
+        from.iter_mut().zip(into).for_each(|(a, b)| *b |= std::mem::take(a));
     }
 
     /// Keeps in the rows before `end`, in those whose distance from `end` is in row `listed`, and in that one, what the rows of the other
@@ -151,7 +169,7 @@ mod tests {
             assert_eq!(rows.numbers(0).count(), 0);
             assert!(rows.numbers(1).eq((0..end).step_by(3)) && rows.numbers(2).eq(0..end));
             let some = rows.row(1).to_vec();
-            rows.add_row(0, 2, &some);
+            rows.add_row_without(0, 2, &some);
             assert!((0..end).all(|number| rows.has(0, number) != rows.has(1, number)));
             let mut other = rows.clone();
             other.add(0, &some);
@@ -172,8 +190,16 @@ mod tests {
             all.insert(3, 0);
             assert!(all.keep(&listed, 1, 3) && !all.keep(&listed, 1, 3));
             assert!([0, 1, 2].map(|row| all.has(row, end - 1)) == [false, false, true]);
-            rows.clear(2);
-            assert_eq!(rows.numbers(2).count(), 0);
+            rows.pour(2, 3);
+            assert!(rows.numbers(2).count() == 0 && rows.numbers(3).eq(0..end));
+            rows.put(2, 0, &some);
+            assert!(rows.numbers(2).eq(0..end));
+            rows.add_row(1, 2);
+            assert_eq!(rows.row(1), rows.row(2));
+            // Of one row nothing comes to itself.
+            rows.pour(2, 2);
+            rows.add_row(2, 2);
+            assert!(rows.numbers(2).eq(0..end));
         }
     }
 }

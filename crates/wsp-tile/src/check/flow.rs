@@ -268,7 +268,7 @@ impl Flow<'_> {
         for (part, unit) in instruction.units().enumerate() {
             if let Some(first) = before {
                 // The second unit begins when the first is done with its part.
-                state.add_row(unit.index(), first.index(), &[]);
+                state.add_row(unit.index(), first.index());
                 self.learn(unit, self.own.row(first.index()), state);
             }
             before = Some(unit);
@@ -302,7 +302,7 @@ impl Flow<'_> {
     /// What the unit of scalars knows of others, all of its core know: it hands out their instructions. What it wrote itself others wait for.
     fn hand_out(&self, state: &mut State) {
         let scalar = self.memories.scalar.index();
-        self.core.iter().for_each(|unit| state.add_row(unit.index(), scalar, self.own.row(scalar)));
+        self.core.iter().for_each(|unit| state.add_row_without(unit.index(), scalar, self.own.row(scalar)));
     }
 
     fn sync(&mut self, sync: Sync, state: &mut State) {
@@ -313,7 +313,7 @@ impl Flow<'_> {
             Sync::BarrierAll(of) => {
                 let core = || self.memories.core_of(of).map(UnitId::index);
                 core().for_each(|unit| {
-                    state.add_row(of.index(), unit, &[]);
+                    state.add_row(of.index(), unit);
                     state.add(of.index(), self.own.row(unit));
                 });
                 for flag in 0..self.sites.flags() {
@@ -370,10 +370,7 @@ impl Flow<'_> {
                 .for_each(|other| busy.insert(at, other));
             self.found.busy = Some(busy);
         }
-        let row = self.row_of(at);
-        state.clear(row);
-        state.add_row(row, event.from.index(), &[]);
-        state.add(row, self.own.row(event.from.index()));
+        state.put(self.row_of(at), event.from.index(), self.own.row(event.from.index()));
         state.insert(set_row, at);
     }
 
@@ -388,8 +385,7 @@ impl Flow<'_> {
             self.found.faults.insert(Fault::WaitEarly(flag));
         }
         state.remove(self.set_row(), at);
-        state.add_row(event.to.index(), self.row_of(at), &[]);
-        state.clear(self.row_of(at));
+        state.pour(self.row_of(at), event.to.index());
         // The waiter is past this wait; no other unit knows yet.
         let past = self.sites.all().len() + at;
         self.forget(past, state);

@@ -32,7 +32,12 @@ pub(crate) struct Sites {
     flags: Vec<(FlagKey, Numbered)>,
     /// By number.
     names: Vec<Flag>,
+    /// By number of an event, below [`NEAR`], where a flag with it stands. Where each edge has events of its own there is no other.
+    near: Vec<u32>,
 }
+
+/// Numbers of events from here on are searched for: a program may have any.
+const NEAR: usize = 1 << 12;
 
 /// A flag in one word, which sorts as flags do.
 type FlagKey = u64;
@@ -114,8 +119,8 @@ impl Sites {
             has_syncs = true;
             own.turning.extend(add_flags(sync, &mut own.flags));
         });
-        let (flags, names) = numbered(own.flags.clone(), memories);
-        Sites { parts: Arc::new(Parts::of(program, own, has_syncs)), names, flags }
+        let (flags, names, near) = numbered(own.flags.clone(), memories);
+        Sites { parts: Arc::new(Parts::of(program, own, has_syncs)), names, flags, near }
     }
 
     /// Those of the program with more synchronisations, whose events take turns in loops with two addresses only.
@@ -125,8 +130,8 @@ impl Sites {
             let of = add_flags(sync, &mut flags);
             debug_assert!(of.is_none_or(|of| self.turns(of)), "events take turns where buffers do");
         });
-        let (flags, names) = numbered(flags, memories);
-        Sites { parts: self.parts.clone(), names, flags }
+        let (flags, names, near) = numbered(flags, memories);
+        Sites { parts: self.parts.clone(), names, flags, near }
     }
 
     pub(crate) fn all(&self) -> &[Site] {
@@ -145,7 +150,12 @@ impl Sites {
 
     /// What is known of a flag.
     pub(crate) fn number(&self, flag: Flag) -> Option<Numbered> {
-        let at = self.flags.binary_search_by_key(&key(flag), |(key, _)| *key).ok()?;
+        let key = key(flag);
+        let near = self.near.get(flag.2 as usize).and_then(|at| self.flags.get(*at as usize));
+        if let Some((_, found)) = near.filter(|(of, _)| *of == key) {
+            return Some(*found);
+        }
+        let at = self.flags.binary_search_by_key(&key, |(key, _)| *key).ok()?;
         Some(self.flags[at].1)
     }
 
@@ -183,11 +193,12 @@ impl Sites {
     }
 }
 
-/// What is known of each flag, and the first flag of each number.
-fn numbered(mut found: Vec<FlagKey>, memories: &Memories) -> (Vec<(FlagKey, Numbered)>, Vec<Flag>) {
+/// What is known of each flag, the first flag of each number, and where a flag with each number of an event stands.
+fn numbered(mut found: Vec<FlagKey>, memories: &Memories) -> (Vec<(FlagKey, Numbered)>, Vec<Flag>, Vec<u32>) {
     found.arrange();
     found.dedup();
     let (mut flags, mut names) = (Vec::with_capacity(found.len()), Vec::with_capacity(found.len()));
+    let mut near: Vec<u32> = Vec::new();
     // Within a core each pair of units has numbers of its own.
     let mut shared: OrderedMap<Flag, usize> = OrderedMap::new();
     for key in found {
@@ -201,9 +212,13 @@ fn numbered(mut found: Vec<FlagKey>, memories: &Memories) -> (Vec<(FlagKey, Numb
         if number == names.len() {
             names.push(flag);
         }
+        if let id @ 0..NEAR = flag.2 as usize {
+            near.resize(near.len().max(id + 1), 0);
+            near[id] = flags.len() as u32;
+        }
         flags.push((key, Numbered { number, exists: memories.events(flag.0, flag.1) > 0 }));
     }
-    (flags, names)
+    (flags, names, near)
 }
 
 impl Parts {

@@ -123,6 +123,11 @@ struct Group {
     scalars: Vec<Step>,
 }
 
+/// A loop around other nodes: its own are not copied.
+fn with_body(inner: &Loop, body: Vec<Node>) -> Loop {
+    Loop { id: inner.id, head: inner.head.clone(), body, span: inner.span }
+}
+
 impl Cut<'_> {
     fn block(&mut self, nodes: &[Node]) -> Vec<Step> {
         let (mut steps, mut group) = (Vec::new(), Group::default());
@@ -161,10 +166,14 @@ impl Cut<'_> {
         let Group { core, nodes, mut scalars } = std::mem::take(group);
         if let Some(core) = core {
             let number = self.tasks.len();
+            // Without the nodes of the others: each task would copy all.
+            let TileProgram { name, locals, buffers, loops, body: _ } = self.program;
             let program = TileProgram {
-                name: format!("{}_{number}", self.program.name),
+                name: format!("{name}_{number}"),
+                locals: locals.clone(),
+                buffers: buffers.clone(),
+                loops: *loops,
                 body: nodes,
-                ..self.program.clone()
             };
             let own = count(&program.body);
             let mut needed = self.extents.clone();
@@ -223,7 +232,7 @@ impl Cut<'_> {
             Node::Loop(inner) => {
                 head(&inner.head, &mut |e| self.known(e));
                 let steps = self.block(&inner.body);
-                Step::Loop(Loop { body: Vec::new(), ..inner.clone() }, steps)
+                Step::Loop(with_body(inner, Vec::new()), steps)
             }
             other => Step::Scalars(other.clone()),
         }
@@ -258,7 +267,7 @@ impl Cut<'_> {
                 head(&inner.head, &mut |e| known &= !decides(e));
                 let body = block(&inner.body);
                 let needed = known && !body.is_empty() && self.needed_outside(node);
-                needed.then(|| Node::Loop(Loop { body, ..inner.clone() }))
+                needed.then(|| Node::Loop(with_body(inner, body)))
             }
             Node::Run(_) | Node::Sync(_) => None,
         }

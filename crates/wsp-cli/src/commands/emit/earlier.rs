@@ -65,10 +65,14 @@ pub(super) fn replaced(folder: &Path, package: &Package) -> Result<Vec<PathBuf>,
     let refused = |what: String| {
         let message = format!("folder `{}` holds {what}", folder.display());
         Diagnostic::error(codes::CANNOT_WRITE, message)
-            .help("give a folder that is empty or not there, or remove what is in it")
     };
     let Some(manifest) = read(&folder.join(MANIFEST)).filter(|manifest| is_ours(manifest)) else {
-        return Err(refused(format!("`{}`, and no package", first.display())));
+        // What is in it may be all that the user has.
+        let help = format!("give a folder that is empty or not there: `-o {}`", another(folder).display());
+        return Err(refused(format!("`{}`, and no package", first.display())).help(help));
+    };
+    let refused = |what: String| {
+        refused(what).help("give a folder that is empty or not there, or remove what is in it")
     };
     let files = intact(&manifest, &mut |path| read(&folder.join(path)))
         .map_err(|path| refused(format!("a package whose file `{path}` was edited or removed")))?;

@@ -96,24 +96,22 @@ fn of_two_operands_at_fault_the_left_one_is_named() {
 const PART: &str = "
 PTO_SHAPE(x, rows, 16)
 PTO_SHAPE(y, rows, 16)
-PTO_PARAM(uint32_t, first, 0)
-PTO_SPACE(Rows) { PTO_AXIS(row, 0, rows) }
 struct A { uint32_t row; };
-PTO_DESCRIPTOR_GEN(Rows) {
-    PTO_SCHEDULED_FOR(row) { if (row >= first) { PTO_EMIT_DESCRIPTOR(A{ .row = row }); } }
-}
 PTO_KERNEL_IMPL(copy) {
     auto desc = PTO_GET_DESCRIPTOR<A>();
     VecTile<float, 1, 16> t; TLOAD(t, x, {desc.row, 0}); TSTORE(y, t, {desc.row, 0});
 }
-void go(Tensor<float> x, Tensor<float> y) { PTO_LAUNCH(Rows, { .x = x, .y = y }); }
+";
+/// A value of a workload is a launch's: one package has all of them.
+const PART_OF: &str = "use \"part.pto\";\nparam rows;\nparam first = 0;
+workload main { parallel for row in first..rows { copy(row); } }
 ";
 
 /// The status of a package's own program is that of `wsp run`, on both targets.
 #[test]
 fn outputs_that_tasks_leave_unwritten_end_every_run_with_one_status() {
-    let folder = Folder::with(&[("part.pto", PART)]);
-    let file = folder.at("part.pto");
+    let folder = Folder::with(&[("part.pto", PART), ("part.wsp", PART_OF)]);
+    let file = folder.at("part.wsp");
     let (inputs, outputs) = (folder.path("inputs"), folder.path("y.npz"));
     super::save(&inputs, "x", &Array::of(&[4, 16], &super::numbers(1, 64)).unwrap());
     let x = format!("x={}", inputs.join("x.npy").display());
@@ -127,8 +125,7 @@ fn outputs_that_tasks_leave_unwritten_end_every_run_with_one_status() {
             let (ended, out, err) = hosted(&folder, &args);
             assert!(ended == code && err.contains(word), "{target} {first}: {out}{err}");
         }
-        // A value that is set is in the text: there is a package of each.
-        let package = &built(&folder)[0];
+        let [package] = &built(&folder)[..] else { panic!("{:?}", built(&folder)) };
         let own = |more: &[&str]| {
             let _ = std::fs::remove_file(&outputs);
             let mut command = Command::new(package.join("run"));

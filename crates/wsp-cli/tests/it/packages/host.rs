@@ -1,7 +1,7 @@
 //! Workloads some of whose kernels run on the host, between those of cores.
 
-use super::{built, cache, device_library, hosted, launched, numbers, runs_to, save};
-use crate::command::{Folder, ended, run, wsp};
+use super::{built, device_library, hosted, launched, linked, numbers, runs_to, save};
+use crate::command::{Folder, ended, run};
 use std::path::Path;
 use std::process::Command;
 use wsp_plan::Array;
@@ -18,23 +18,29 @@ fn a_kernel_of_the_host_reads_and_feeds_kernels_of_cores() {
     let ran = |target: &str, more: &[&str]| {
         let to = folder.at(target);
         let args = [&["run", CENTRE, "--input", &x, "--target", target, "--outputs", &to], more].concat();
-        let mut command = wsp(&args);
-        command.env("XDG_CACHE_HOME", cache(&folder)).env("WSP_DEVICE_LIB", device_library());
-        let (code, out, err) = ended(command);
+        let (code, out, err) = hosted(&folder, &args);
         assert_eq!(code, 0, "{more:?}: {out}{err}");
         std::fs::read(to).unwrap()
     };
     let want = ran("cpu_sim", &[]);
-    for expand in ["loops", "table", "bytecode"] {
-        assert!(ran("ascend_host", &["--expand", expand, "--aicpus", "2"]) == want, "{expand}");
+    assert!(ran("ascend_host", &["--expand", "table", "--aicpus", "2"]) == want);
+    assert!(ran("ascend_host", &["--expand", "table", "--phases"]) == want, "turns");
+    let [table] = &built(&folder)[..] else { panic!("{:?}", built(&folder)) };
+    let (loops, bytecode, library) = (folder.path("loops"), folder.path("bytecode"), device_library());
+    for (expand, to, libraries) in [("loops", &loops, &[][..]), ("bytecode", &bytecode, &[&*library])] {
+        let args =
+            ["emit", CENTRE, "--target", "a2", "--expand", expand, "--input", &x, "-o", &folder.at(expand)];
+        let (code, _, err) = run(&args);
+        assert_eq!(code, 0, "{expand}: {err}");
+        linked(to, table, libraries);
     }
-    assert!(ran("ascend_host", &["--phases"]) == want, "turns");
-    for package in built(&folder) {
-        let want = launched(&package, &inputs, &outputs, &["--serial"]);
+    let want = launched(table, &inputs, &outputs, &["--serial"]);
+    for package in [table, &loops, &bytecode] {
+        assert!(launched(package, &inputs, &outputs, &["--serial"]) == want, "{}", package.display());
         let (set, turns): (&[&str], &[&str]) = (&[], &["--phases"]);
         for order in [set, turns] {
-            runs_to(&package, &inputs, &outputs, order, &want);
-            assert!(launched(&package, &inputs, &outputs, &[order, &["--threads", "3"]].concat()) == want);
+            runs_to(package, &inputs, &outputs, order, &want);
+            assert!(launched(package, &inputs, &outputs, &[order, &["--threads", "3"]].concat()) == want);
         }
         let tokens = |order: &[&str]| {
             let mut command = Command::new(package.join("run"));
