@@ -2,7 +2,7 @@
 
 use super::kernels::elements;
 use crate::codes;
-use crate::kernel::{LARGE, body};
+use crate::kernel::{ELEMENTS, body};
 use crate::lower::values;
 use wsp_core::ParamId;
 use wsp_diag::{Diagnostic, Diagnostics};
@@ -41,6 +41,7 @@ pub(super) fn boxes(source: &PlanSource, given: &[(String, ParamValue)]) -> Resu
     let bodies = library.functions.iter().flatten();
     let faults =
         bodies.filter_map(|func| body(&module, *func, Known { params: &params, elems: &elems }).err());
-    let large: Vec<Diagnostic> = faults.flatten().filter(|fault| fault.message.contains(LARGE)).collect();
+    let is_large = |fault: &Diagnostic| fault.figures.iter().any(|(figure, _)| *figure == ELEMENTS);
+    let large: Vec<Diagnostic> = faults.flatten().filter(is_large).collect();
     if large.is_empty() { Ok(()) } else { Err(large.into()) }
 }

@@ -12,8 +12,8 @@ use wsp_ir::{BinOp, Const, Elem, Expr, ExprKind, Place, Storage, TileOp, Verifie
 use wsp_ordered::{OrderedMap, OrderedSet};
 use wsp_tile::{Head, Known, LoopId, Node, Op, TileProgram};
 
-/// What is said of a box that no tile has.
-pub(crate) const LARGE: &str = "of more than a million elements";
+/// Most elements of a box: no tile has so many bytes.
+const MOST: u64 = 1 << 20;
 
 /// A variable of an index.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -103,11 +103,8 @@ impl Boxes {
             if other.is_some_and(|other| other.writes || operand.writes) {
                 let span =
                     found.iter().rev().find(|found| found.tensor == operand.tensor).map(|found| found.span);
-                return Err(Refusal {
-                    reason: Reason::Box,
-                    what: "a tensor that is written in places whose distance a launch decides".to_owned(),
-                    span: span.unwrap_or_default(),
-                });
+                let what = "a tensor that is written in places whose distance a launch decides";
+                return Err(Refusal::new(Reason::Box, what.to_owned(), span.unwrap_or_default()));
             }
         }
         Ok(())
@@ -171,7 +168,7 @@ impl Finder<'_> {
             Op::Tile(TileOp::Store { tensor, src, at, add, .. }) => {
                 if *add {
                     let what = "an addition to what a tensor holds".to_owned();
-                    return Err(Refusal { reason: Reason::InPlace, what, span });
+                    return Err(Refusal::new(Reason::InPlace, what, span));
                 }
                 (*tensor, &at.index, along(at), Some(src), [false, true])
             }
@@ -186,10 +183,9 @@ impl Finder<'_> {
             }
             Op::Tile(_) | Op::Move { .. } => return Ok(()),
         };
-        let refused = |what: &str| Refusal {
-            reason: Reason::Box,
-            what: format!("{what} of `{}`", self.module.tensors[tensor.index()].name),
-            span,
+        let refused = |what: &str| {
+            let name = &self.module.tensors[tensor.index()].name;
+            Refusal::new(Reason::Box, format!("{what} of `{name}`"), span)
         };
         let storage = &self.module.tensors[tensor.index()].storage;
         if !matches!(storage, Storage::Launch | Storage::Temporary) {
@@ -208,7 +204,7 @@ impl Finder<'_> {
     /// Where a place begins by what a launch decides, and its least and greatest index in each dimension beside that.
     fn bounds(&self, found: &Found) -> Result<(Vec<Affine<Number>>, Bounds), Refusal> {
         let name = &self.module.tensors[found.tensor.index()].name;
-        let refused = |what| Err(Refusal { reason: Reason::Box, what, span: found.span });
+        let refused = |what| Refusal::new(Reason::Box, what, found.span);
         let (mut origin, mut ends) = (Vec::new(), Vec::new());
         for (dim, index) in found.index.iter().enumerate() {
             let mut base = Affine::default();
@@ -219,7 +215,10 @@ impl Finder<'_> {
                     Variable::Loop(id) => match self.reach.get(id) {
                         Some(reach) if *factor < 0 => low += reach * factor,
                         Some(reach) => high += reach * factor,
-                        None => return refused(format!("a box of `{name}` whose size a launch decides")),
+                        None => {
+                            let what = format!("a box of `{name}` whose size a launch decides");
+                            return Err(refused(what));
+                        }
                     },
                 }
             }
@@ -230,8 +229,11 @@ impl Finder<'_> {
             origin.push(base);
             ends.push([low, high + i128::from(size)]);
         }
-        if ends.iter().any(|[low, high]| high - low > 1 << 20) {
-            return refused(format!("a box of `{name}` {LARGE}"));
+        let extent = |[low, high]: &[i128; 2]| u64::try_from(high - low).unwrap_or(u64::MAX);
+        let elements = ends.iter().map(extent).fold(1, u64::saturating_mul);
+        if elements > MOST {
+            let what = format!("a box of `{name}` of {elements} elements (no tile has room for {MOST})");
+            return Err(Refusal { elements: Some(elements), ..refused(what) });
         }
         Ok((origin, ends))
     }
@@ -246,10 +248,8 @@ impl Finder<'_> {
     ) -> Result<(), Refusal> {
         let name = &module.tensors[found.tensor.index()].name;
         let (origin, ends) = self.bounds(found)?;
-        let ty = element(module, known, found.tensor).and_then(type_of).ok_or_else(|| Refusal {
-            reason: Reason::Elements,
-            what: format!("the type of the elements of `{name}`"),
-            span: found.span,
+        let ty = element(module, known, found.tensor).and_then(type_of).ok_or_else(|| {
+            Refusal::new(Reason::Elements, format!("the type of the elements of `{name}`"), found.span)
         })?;
         let same = |operand: &Operand| operand.tensor == found.tensor && operand.origin == origin;
         let at = boxes.operands.iter().position(same).unwrap_or(boxes.operands.len());

@@ -28,7 +28,6 @@ mod writer;
 use crate::codes;
 use crate::mlir::{Attr, Block, Module, Op, Region, Type, Value};
 use boxes::Boxes;
-pub(crate) use boxes::LARGE;
 use std::sync::Arc;
 use stored::Stores;
 use writer::Writer;
@@ -99,15 +98,26 @@ pub struct Refusal {
     pub what: String,
     /// Where it is written.
     pub span: Span,
+    /// Elements of a box that no tile has room for.
+    pub elements: Option<u64>,
 }
 
+/// The figure of a refusal that says how many elements a box has that no tile has room for.
+pub(crate) const ELEMENTS: &str = "box_elements";
+
 impl Refusal {
+    fn new(reason: Reason, what: String, span: Span) -> Refusal {
+        Refusal { reason, what, span, elements: None }
+    }
+
     /// As it is reported.
     pub fn diagnostic(&self) -> Diagnostic {
-        Diagnostic::error(codes::KERNEL, format!("{} has no body for a core", self.what))
+        let mut told = Diagnostic::error(codes::KERNEL, format!("{} has no body for a core", self.what))
             .at(self.span, "")
             .note(self.reason.text().to_owned())
-            .help(self.reason.help())
+            .help(self.reason.help());
+        told.figures.extend(self.elements.map(|elements| (ELEMENTS, elements)));
+        told
     }
 }
 

@@ -162,7 +162,7 @@ impl<'a> Writer<'a> {
     /// Keeps why there is no body; the first reason counts.
     pub(super) fn refuse(&mut self, reason: Reason, what: impl Into<String>) {
         let span = self.span;
-        self.refused.get_or_insert_with(|| Refusal { reason, what: what.into(), span });
+        self.refused.get_or_insert_with(|| Refusal::new(reason, what.into(), span));
     }
 
     /// A value that is made.

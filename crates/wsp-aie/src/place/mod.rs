@@ -24,6 +24,9 @@ pub const EXACT: usize = 8;
 /// Moves and exchanges that are looked at for each node of a larger graph.
 pub const STEPS: u32 = 30_000;
 
+/// Most traffic of a net: what placements of 2^16 such nets cost is counted in 64 bits.
+pub const MOST_TRAFFIC: u64 = 1 << 40;
+
 /// What is to be placed.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Graph {
@@ -58,7 +61,7 @@ pub struct Net {
     pub from: usize,
     /// The nodes that take them; not empty.
     pub to: Vec<usize>,
-    /// Bytes that flow in a run, or what is in proportion to them.
+    /// Bytes that flow in a run, or what is in proportion to them; [`MOST_TRAFFIC`] at most.
     pub traffic: u64,
     /// Bytes of the objects that are in memory at one end.
     pub bytes: u64,
@@ -137,6 +140,11 @@ impl Graph {
         for net in &self.nets {
             if net.to.is_empty() || net.to.iter().chain([&net.from]).any(|node| *node >= self.nodes.len()) {
                 let text = format!("net `{}` has an end that is no node", net.name);
+                return Err(Diagnostic::error(codes::GRAPH, text));
+            }
+            if net.traffic > MOST_TRAFFIC {
+                let (name, traffic) = (&net.name, net.traffic);
+                let text = format!("net `{name}` has a traffic of {traffic}, and {MOST_TRAFFIC} is the most");
                 return Err(Diagnostic::error(codes::GRAPH, text));
             }
             if net.bytes > load::MOST {

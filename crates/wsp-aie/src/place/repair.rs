@@ -12,6 +12,8 @@ use crate::stop;
 const KEPT: (u64, u64) = (6, 20);
 /// Rounds without less that is too much before one begins anew, anywhere.
 const IN_VAIN: u64 = 4000;
+/// What is too much after as many that no repair brings down: two boxes of 16 KiB, in pages of 4 KiB.
+const HOPELESS: u64 = 8;
 /// Times the steps of descents that a repair may take: that nothing fits is said of what was looked for at length.
 const STEPS: u32 = 8;
 
@@ -31,6 +33,9 @@ impl Search<'_> {
         while best_score.0 > 0 && self.steps < most && !stop::is_stopped() {
             round += 1;
             if round - better > IN_VAIN {
+                if best_score.0 > HOPELESS {
+                    break;
+                }
                 better = round;
                 (0..4 * self.movable.len()).for_each(|_| self.kick(tiles));
                 self.descend(tiles);

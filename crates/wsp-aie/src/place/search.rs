@@ -171,7 +171,7 @@ impl Search<'_> {
         cost + more - less
     }
 
-    /// Moves and exchanges nodes while that helps.
+    /// Moves and exchanges nodes while that helps, however many steps that takes: with more steps a search goes the same way further.
     pub(super) fn descend(&mut self, tiles: &mut [Tile]) -> Score {
         let mut load = Load::of(self.graph, &super::all(tiles));
         let mut score = (load.over(), self.graph.cost(tiles));
@@ -188,7 +188,7 @@ impl Search<'_> {
                     }
                 }
             }
-            if score == before || self.steps >= self.most {
+            if score == before {
                 // What is kept while nodes move is what is counted anew.
                 debug_assert_eq!(score.0, self.graph.overload(&super::all(tiles)));
                 return score;

@@ -169,7 +169,7 @@ fn graphs_that_an_arrangement_is_known_for_are_placed() {
         if case >= all && case != full {
             continue;
         }
-        // What is found in a part of the steps is found in all of them.
+        // All steps begin as a part of them does, and keep what fits.
         let few = [1000, 5000].iter().find_map(|steps| place_within(&graph, *steps).ok());
         let found = few.map_or_else(|| place(&graph), Ok);
         let found = found.unwrap_or_else(|d| panic!("case {case} of {all}: {} {graph:?}", d.message));
@@ -238,6 +238,9 @@ fn what_does_not_fit_is_refused_with_numbers() {
     vast.nets = vec![Net { bytes: u64::MAX, ..net(0, &[1], 1) }];
     let bytes = "net `n0` has objects of 18446744073709551615 bytes, more than any tile has";
     assert_eq!(refused(&vast), bytes);
+    vast.nets = vec![net(0, &[1], u64::MAX)];
+    let traffic = "net `n0` has a traffic of 18446744073709551615, and 1099511627776 is the most";
+    assert_eq!(refused(&vast), traffic);
 }
 
 /// Objects of two neighbours are in the memory that both reach: that of the western one, whichever makes them.

@@ -118,10 +118,10 @@ pub(super) fn lengths(text: &str) -> Result<(String, Lengths), String> {
     let number = |text: &str| {
         text.trim().parse::<i64>().map_err(|fault| match fault.kind() {
             IntErrorKind::PosOverflow => {
-                format!("{} is too large: a length is at most {}", text.trim(), i64::MAX)
+                format!("{} is too large: a length is at most {}", text.trim(), u32::MAX)
             }
             IntErrorKind::NegOverflow => {
-                format!("{} is too small: a length is at least {}", text.trim(), i64::MIN)
+                format!("{} is too small: a length is at least 1", text.trim())
             }
             _ => how(),
         })
