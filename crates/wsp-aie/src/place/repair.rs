@@ -12,6 +12,8 @@ use crate::stop;
 const KEPT: (u64, u64) = (6, 20);
 /// Rounds without less that is too much before one begins anew, anywhere.
 const IN_VAIN: u64 = 4000;
+/// One of so many exchanges that do not help makes what is too much count more: with each of them the way led around what fits.
+const GROWS: u64 = 4;
 /// What is too much after as many that no repair brings down: two boxes of 16 KiB, in pages of 4 KiB.
 const HOPELESS: u64 = 8;
 /// Times the steps of descents that a repair may take: that nothing fits is said of what was looked for at length.
@@ -52,7 +54,7 @@ impl Search<'_> {
                 let (from, other) = (tiles[node], self.on(tiles, node, tile));
                 let before = score.0;
                 score = self.exchange((tiles, &mut load), node, tile, score.1);
-                if score.0 >= before {
+                if score.0 >= before && self.below(GROWS) == 0 {
                     load.weigh();
                     score.0 = load.over();
                 }
