@@ -6,9 +6,12 @@ use crate::design::Design;
 use crate::run::{Deadlock, foresee};
 use wsp_diag::Diagnostic;
 
-pub(super) fn check(design: &Design, findings: &mut Findings) {
+/// Whether all was followed: where it was not, uses of buffers are to be looked at by what is written.
+pub(super) fn check(design: &Design, findings: &mut Findings) -> bool {
+    let mut is_followed = true;
     if design.sequences.is_empty() {
         let found = foresee(design, (&[], None));
+        is_followed = found.is_some();
         findings.0.extend(found.into_iter().flatten().flatten().filter(Diagnostic::is_error));
     }
     let (mut launched, mut hanging) = (Vec::new(), Vec::new());
@@ -17,14 +20,17 @@ pub(super) fn check(design: &Design, findings: &mut Findings) {
             Some(Err(deadlock)) => hanging.push((at, deadlock)),
             Some(Ok(found)) => {
                 // Uses of a buffer are the same in several sequences.
+                let is_told = |one: &Diagnostic, have: &Diagnostic| {
+                    (one.code, &one.message, &one.primary) == (have.code, &have.message, &have.primary)
+                };
                 found.into_iter().for_each(|one| {
-                    if !findings.0.contains(&one) {
+                    if !findings.0.iter().any(|have| is_told(&one, have)) {
                         findings.0.push(one);
                     }
                 });
                 launched.push(at);
             }
-            None => {}
+            None => is_followed = false,
         }
     }
     // What one of them leaves with cores opens others, which may open more.
@@ -50,6 +56,7 @@ pub(super) fn check(design: &Design, findings: &mut Findings) {
         let told = deadlock.diagnostic();
         findings.add(codes::STALL, design.sequences[at].span, told.message).notes = told.notes;
     }
+    is_followed
 }
 
 /// The sequences behind which one does not hang: one of these, or all in their order.

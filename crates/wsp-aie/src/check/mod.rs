@@ -38,7 +38,7 @@
 //! | 1853 | a block of a chain is one descriptor at most, which acquires one lock at most and releases one at most |
 //! | 1854 | initial objects are those that the producer has |
 //! | 1855 | a lock is released by one that uses memory and acquired by another, or a warning tells that it is not |
-//! | 1856 | uses of a buffer are ordered by locks or fifos; where that cannot be followed, a warning tells of users that none is between |
+//! | 1856 | uses of a buffer are ordered by locks or fifos; where that cannot be followed, a warning tells of users that none is between, and of two locks with more credits than buffers |
 //! | 1863 | it does not do so by buffers only that lowering adds |
 //! | 1868 | transfers write all of an array, or a warning counts the rest |
 //! | 1869 | sequences wait for what they write, or a warning tells what for they do not |
@@ -48,6 +48,7 @@ mod balance;
 mod buffers;
 mod chains;
 mod cores;
+mod credits;
 mod ends;
 mod fifos;
 mod guards;
@@ -92,16 +93,17 @@ pub fn check(design: &Design) -> Vec<Diagnostic> {
     if findings.0.is_empty() {
         balance::check(design, &mut findings);
     }
-    if findings.0.is_empty() {
-        ahead::check(design, &mut findings);
-    }
+    let is_followed = findings.0.is_empty() && ahead::check(design, &mut findings);
     if findings.0.iter().all(|found| !found.is_error()) {
         moved::check(design, &mut findings);
         waits::check(design, &mut findings);
         held::check(design, &mut findings);
         let uses = shared::Uses::of(design);
         guards::check(design, &uses, &mut findings);
-        shared::check(design, &uses, &mut findings);
+        if !is_followed {
+            shared::check(design, &uses, &mut findings);
+            credits::check(design, &uses, &mut findings);
+        }
     }
     findings.0.sort_by_key(|found| found.primary.as_ref().map_or(0, |label| label.span.start));
     findings.0

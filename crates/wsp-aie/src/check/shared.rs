@@ -30,20 +30,22 @@ impl std::fmt::Display for User {
 
 /// How a user uses a buffer.
 #[derive(Clone, Copy)]
-struct Access {
+pub(super) struct Access {
     /// Where first.
     span: Span,
     /// Whether it may write it.
     writes: bool,
 }
 
-/// How a user uses a lock: how often it is written that it acquires and releases it, and how much it acquires.
+/// How a user uses a lock: how often it is written that it acquires and releases it, and by how much.
 #[derive(Clone, Copy)]
 pub(super) struct Use {
     pub(super) acquires: u64,
     pub(super) releases: u64,
     /// By how much it acquires it in all; none where a loop of a core does so.
     pub(super) all: Option<i64>,
+    /// By how much each time; none where that differs.
+    pub(super) by: Option<i64>,
 }
 
 /// Who uses what of a design.
@@ -52,7 +54,7 @@ pub(super) struct Uses {
     /// By lock.
     pub(super) locks: Vec<BTreeMap<User, Use>>,
     /// By buffer.
-    buffers: Vec<BTreeMap<User, Access>>,
+    pub(super) buffers: Vec<BTreeMap<User, Access>>,
     /// Fifos of cores, by name.
     fifos: BTreeMap<User, BTreeSet<String>>,
 }
@@ -89,7 +91,12 @@ impl Uses {
         }
         let lock = op.operands.first().filter(|_| op.name == "aie.use_lock");
         if let Some(at) = lock.and_then(|value| design.locks.iter().position(|lock| lock.value == *value)) {
-            let of = self.locks[at].entry(user).or_insert(Use { acquires: 0, releases: 0, all: Some(0) });
+            let of = self.locks[at].entry(user).or_insert(Use {
+                acquires: 0,
+                releases: 0,
+                all: Some(0),
+                by: op.find_int("value").or(Some(1)),
+            });
             if op.find_int("action") == Some(1) {
                 of.releases += 1;
             } else {
@@ -97,6 +104,8 @@ impl Uses {
                 let by = op.find_int("value").unwrap_or(1);
                 of.all = of.all.filter(|_| !again).and_then(|all| all.checked_add(by));
             }
+            let by = op.find_int("value").unwrap_or(1);
+            of.by = of.by.filter(|known| *known == by && by > 0 && op.find_int("action") != Some(0));
         }
     }
 
@@ -167,6 +176,7 @@ fn may_write(user: User, op: &Op, operand: usize) -> bool {
     }
 }
 
+/// Warns of users of a buffer that neither a lock nor a fifo is between, of a design whose uses cannot be followed.
 pub(super) fn check(design: &Design, uses: &Uses, findings: &mut Findings) {
     for (buffer, users) in design.buffers.iter().zip(&uses.buffers) {
         let all: Vec<(User, Access)> = users.iter().map(|(user, access)| (*user, *access)).collect();

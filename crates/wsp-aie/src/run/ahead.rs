@@ -2,7 +2,7 @@
 
 use super::sequence::Running;
 use super::skeleton::skeleton;
-use super::{Allocation, Deadlock, Failure, Machine, extras, left};
+use super::{Allocation, Deadlock, Failure, Machine, extras, left, races};
 use crate::codes;
 use crate::design::{Design, steps};
 use wsp_diag::Diagnostic;
@@ -39,8 +39,8 @@ pub(crate) fn foresee(design: &Design, (before, last): (&[usize], Option<usize>)
 }
 
 impl Launches<'_> {
-    /// What a run tells, and of a race the locks that begin with units which one of the two acquires.
-    fn run(&self, bare: &Design, allocation: Allocation) -> (Result<Foreseen, Failure>, Vec<(usize, i64)>) {
+    /// What a run tells, and of a race the locks that begin with units which go to one of the two.
+    fn run(&self, bare: &Design, allocation: Allocation) -> (Result<Foreseen, Failure>, Vec<usize>) {
         let mut machine = match Machine::make(bare, allocation, true) {
             Ok(machine) => machine,
             Err(fault) => return (Err(Failure::from(fault)), Vec::new()),
@@ -57,7 +57,7 @@ impl Launches<'_> {
                 return Ok(Err(deadlock));
             }
         }
-        let found = machine.foresee(self.whole, self.last)?;
+        let mut found = machine.foresee(self.whole, self.last)?;
         // What the next launch uses meets what this one does.
         if found.is_ok() && machine.net.order.is_some() {
             let again = machine.foresee(self.whole, self.last);
@@ -67,15 +67,18 @@ impl Launches<'_> {
                 return Err(Failure::Fault(fault));
             }
         }
+        if let Ok(warnings) = &mut found {
+            warnings.extend(races::cut(&machine.net));
+        }
         Ok(found)
     }
 
     /// What to write: locks of which one begins with less, where the design runs with it.
-    fn help(&self, bare: &Design, begun: &[(usize, i64)]) -> String {
-        let runs = |(lock, by): &(usize, i64)| {
+    fn help(&self, bare: &Design, begun: &[usize]) -> String {
+        let runs = |lock: &usize| {
             let mut with = bare.clone();
             let of = &bare.locks[*lock];
-            let less = (0..=of.init - by).rev().step_by(*by as usize).find(|less| {
+            let less = (0..of.init).rev().find(|less| {
                 with.locks[*lock].init = *less;
                 matches!(self.run(&with, Allocation::Lowered), (Ok(Ok(_)), _))
             })?;

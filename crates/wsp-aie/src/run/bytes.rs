@@ -63,6 +63,11 @@ impl Touch {
         Touch { buffer, size, writes, ranges: merged(places.iter().map(range).collect()), span }
     }
 
+    /// How many parts it has.
+    pub(super) fn parts(&self) -> usize {
+        self.ranges.len()
+    }
+
     /// The same so many bytes further; none where that is not all in the buffer.
     pub(super) fn moved(&self, by: i64) -> Option<Touch> {
         let (first, last) = (self.ranges.first()?.0, self.ranges.last()?.1);

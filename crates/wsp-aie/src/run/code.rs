@@ -256,6 +256,17 @@ pub(super) struct Code {
     pub(super) touches: Vec<Touch>,
 }
 
+impl Code {
+    /// The locks that it releases.
+    pub(super) fn released(&self) -> Vec<usize> {
+        let lock = |inst: &Inst| match inst {
+            Inst::Lock { lock, action: 1, .. } => Some(*lock),
+            _ => None,
+        };
+        self.insts.iter().filter_map(lock).collect()
+    }
+}
+
 /// An object that is accessed: the register that has its buffer, the end of its fifo, and its number there.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct View {

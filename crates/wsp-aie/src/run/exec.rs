@@ -5,6 +5,7 @@ use super::arith;
 use super::chain::{self, Change};
 use super::code::{CallArg, Code, Inst, Lanes, Reg, Scalar, View};
 use super::net::Net;
+use super::order::Order;
 use crate::codes;
 use crate::design::Design;
 use wsp_diag::Diagnostic;
@@ -246,9 +247,11 @@ impl State {
             let done = chain::release(&mut world.net.locks, (lock, value));
             done.map_err(|over| over.told("the core", world.design))?;
         } else {
+            let waits = |order: &Order| order.is_patient(world.core, lock) && !world.net.is_eager;
+            let waits = world.net.order.as_deref().is_some_and(waits);
             let have = &mut world.net.locks[lock];
             let is_there = action == 0 && *have == value || action == 2 && *have >= value;
-            if !is_there {
+            if !is_there || waits {
                 return Ok(Next::Stop(Stop::Lock { lock, value, exact: action == 0 }));
             }
             *have = have.saturating_sub(value);
@@ -256,7 +259,10 @@ impl State {
         let Some(order) = &mut world.net.order else { return Ok(Next::Go) };
         match action {
             1 => order.give(world.core, lock, value),
-            _ => order.take(world.core, lock, value, action == 0),
+            _ => {
+                order.take(world.core, lock, value);
+                world.net.is_eager &= !order.is_patient(world.core, lock);
+            }
         }
         Ok(Next::Others)
     }

@@ -226,7 +226,8 @@ impl<'d> Machine<'d> {
             cores.push(CoreState::new(compile::compile(design, core, &mut end)?));
         }
         let touches: Vec<_> = cores.iter_mut().map(|core| std::mem::take(&mut core.code.touches)).collect();
-        net.order = races::order(touches, &net);
+        let released: Vec<_> = cores.iter().map(|core| core.code.released()).collect();
+        net.order = races::order(touches, &released, &net);
         let total: u64 = net.buffers.iter().sum();
         if total > MOST_BYTES && !tokens {
             let message = format!("the design has {total} bytes of memory, and {MOST_BYTES} are run at most");
@@ -356,6 +357,14 @@ impl<'d> Machine<'d> {
                 moved |= went;
             }
             self.raced()?;
+            if !moved
+                && !self.net.is_eager
+                && self.net.order.as_ref().is_some_and(|order| order.any_patient())
+            {
+                self.net.is_eager = true;
+                continue;
+            }
+            self.net.is_eager &= moved;
             let over = !self.design.sequences.is_empty() && running.is_over() && running.all_done();
             let spent = left == 0 || pieces > self.most_pieces;
             // What is left in fifos shows where nothing goes on.
@@ -382,8 +391,8 @@ impl<'d> Machine<'d> {
         }
     }
 
-    /// Locks that begin with units which one acquires of two that use a buffer without an order.
-    fn begun(&self) -> Vec<(usize, i64)> {
+    /// Locks that begin with units which one of two that use a buffer without an order acquires, and another one releases.
+    fn begun(&self) -> Vec<usize> {
         let order = self.net.order.as_ref();
         order.and_then(|order| Some(order.begun(self.design, order.race.as_ref()?))).unwrap_or_default()
     }
@@ -472,7 +481,9 @@ pub fn run_both(
             Err(fault) => Err(fault),
         }
     };
-    Ok((counts, extras(design, &mut hangs)?))
+    let mut warnings = extras(design, &mut hangs)?;
+    warnings.extend(races::cut(&lowered.net));
+    Ok((counts, warnings))
 }
 
 /// A warning for each fifo that a design needs an extra buffer of.

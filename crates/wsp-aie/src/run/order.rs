@@ -1,12 +1,13 @@
 //! What is ordered after what while a design runs, and uses of a buffer that are not.
 //!
-//! Each core and each end of a stream has a clock of vectors. A lock counts units: the one that is acquired as the `n`-th is ordered after the one that was released as the
-//! `(n - first value)`-th, and after nothing where there is none. That is what counting tells whatever goes on first, so it does not matter that a run has one order of many. Objects of fifos are
-//! ordered after those who put them in, and their room after those who gave it back. What a stream brings is ordered after what it was taken from, and not the other way.
+//! Each core and each end of a stream has a vector clock. A lock counts units: who acquires some and leaves `v` is ordered after all but the last `v` units that each other one has released, which
+//! is what counting tells whichever of them were acquired, as long as those who release have gone as far as they can: a core that acquires what several release waits until nothing else goes on. Objects
+//! of fifos are ordered after those who put them in, and their room after those who gave it back. What a stream brings is ordered after what it was taken from, and not the other way.
 
 use super::bytes::Touch;
 use super::touch::{EITHER, WRITES};
 use crate::design::Design;
+use crate::device::LOCK_MAX;
 use std::collections::{BTreeSet, VecDeque};
 use wsp_ordered::OrderedMap;
 
@@ -15,6 +16,8 @@ pub(super) type Clock = Vec<u64>;
 
 /// Most uses by place that are compared with each other.
 const MOST_SITES: usize = 1 << 14;
+/// Most ranges of bytes that are compared for them.
+const MOST_COMPARED: u64 = 1 << 25;
 
 /// A use at the place that it has in a run, by one engine, which others conflict with.
 #[derive(Debug)]
@@ -28,12 +31,14 @@ struct Site {
 
 #[derive(Debug, Default)]
 struct LockOrder {
-    /// Units that are there, by who released them; a clock of nothing for those that it begins with.
-    units: VecDeque<(i64, Clock)>,
-    /// All that was done to it so far.
-    all: Clock,
-    /// Who acquires it, and how much the last time.
-    taken: OrderedMap<usize, i64>,
+    /// Units that are there.
+    value: i64,
+    /// By who releases it, how much so far, and its clock when it had released so much, of the last ones that the lock holds.
+    given: OrderedMap<usize, (i64, VecDeque<(i64, Clock)>)>,
+    /// Who acquires it.
+    taken: BTreeSet<usize>,
+    /// Who releases it by what is written.
+    releasers: BTreeSet<usize>,
 }
 
 /// Two uses that nothing orders: the later of the run and the other one.
@@ -55,6 +60,10 @@ pub(crate) struct Order {
     freed: Vec<Vec<Clock>>,
     sites: Vec<Site>,
     known: OrderedMap<(usize, usize, i64), usize>,
+    /// Ranges of bytes that were compared.
+    compared: u64,
+    /// There were more uses than are compared: those behind them were not looked at.
+    pub(super) is_cut: bool,
     pub(super) race: Option<Race>,
 }
 
@@ -69,26 +78,30 @@ fn join(clock: &mut Clock, other: &Clock) {
 
 impl Order {
     /// At its start: what engines use, where the engines of each stream begin, the slots of pools, and first values of locks.
-    pub(super) fn new(touches: Vec<Vec<Touch>>, ends: Vec<usize>, slots: &[usize], locks: &[i64]) -> Order {
+    pub(super) fn new(
+        touches: Vec<Vec<Touch>>,
+        ends: Vec<usize>,
+        slots: &[usize],
+        locks: Vec<(i64, BTreeSet<usize>)>,
+    ) -> Order {
         let clock = |engine: usize| {
             let mut clock = vec![0; engine + 1];
             clock[engine] = 1;
             clock
         };
         let slots = || slots.iter().map(|slots| vec![Clock::new(); *slots]).collect();
-        let lock = |first: &i64| LockOrder {
-            units: VecDeque::from([(*first, Clock::new())]),
-            ..LockOrder::default()
-        };
+        let lock = |(value, releasers): (i64, _)| LockOrder { value, releasers, ..LockOrder::default() };
         Order {
             clocks: (0..touches.len()).map(clock).collect(),
             touches,
             ends,
-            locks: locks.iter().map(lock).collect(),
+            locks: locks.into_iter().map(lock).collect(),
             full: slots(),
             freed: slots(),
             sites: Vec::new(),
             known: OrderedMap::new(),
+            compared: 0,
+            is_cut: false,
             race: None,
         }
     }
@@ -114,6 +127,7 @@ impl Order {
     pub(super) fn behind(&mut self, engine: usize, clock: &Clock) {
         join(&mut self.clocks[engine], clock);
     }
+
     /// Whether several use a buffer.
     pub(super) fn any(&self) -> bool {
         let used =
@@ -142,34 +156,45 @@ impl Order {
         self.clocks[engine][engine] += 1;
     }
 
-    /// An engine acquires so many units of a lock; of one that is to have just that value, it is after all that was done to it.
-    pub(super) fn take(&mut self, engine: usize, lock: usize, value: i64, exact: bool) {
+    /// Whether an engine that acquires a lock does so only where nothing else goes on: several others release it.
+    pub(super) fn is_patient(&self, engine: usize, lock: usize) -> bool {
+        self.locks[lock].releasers.iter().filter(|by| **by != engine).count() > 1
+    }
+
+    /// Whether there is such a lock.
+    pub(super) fn any_patient(&self) -> bool {
+        self.locks.iter().any(|lock| lock.releasers.len() > 1)
+    }
+
+    /// An engine acquires so many units of a lock.
+    pub(super) fn take(&mut self, engine: usize, lock: usize, value: i64) {
         let (clock, of) = (&mut self.clocks[engine], &mut self.locks[lock]);
-        let mut wanted = value;
-        while wanted > 0
-            && let Some((units, from)) = of.units.front_mut()
-        {
-            let taken = wanted.min(*units);
-            if taken <= 0 {
-                of.units.pop_front();
-                continue;
+        of.value = of.value.saturating_sub(value);
+        for (by, (total, last)) in &of.given {
+            let certain = total.saturating_sub(of.value);
+            let known = last.iter().find(|(so_far, _)| *so_far >= certain);
+            if let Some((_, known)) = known.filter(|_| certain > 0 && *by != engine) {
+                join(clock, known);
             }
-            join(clock, from);
-            (wanted, *units) = (wanted - taken, *units - taken);
         }
-        if exact {
-            join(clock, &of.all);
-        }
-        join(&mut of.all, clock);
-        of.taken.insert(engine, value);
+        of.taken.insert(engine);
         self.tick(engine);
     }
 
-    /// An engine releases so many units of a lock.
+    /// An engine releases so many units of a lock, or acquires them without a wait where there are less than none.
     pub(super) fn give(&mut self, engine: usize, lock: usize, value: i64) {
+        if value <= 0 {
+            return self.take(engine, lock, value.saturating_neg());
+        }
         let (clock, of) = (&self.clocks[engine], &mut self.locks[lock]);
-        of.units.push_back((value, clock.clone()));
-        join(&mut of.all, clock);
+        of.value = of.value.saturating_add(value);
+        let (total, last) = of.given.entry(engine).or_default();
+        *total = total.saturating_add(value);
+        last.push_back((*total, clock.clone()));
+        // No lock holds more, so that these are certain in any case.
+        while last.get(1).is_some_and(|(so_far, _)| *so_far <= *total - LOCK_MAX) {
+            last.pop_front();
+        }
         self.tick(engine);
     }
 
@@ -205,15 +230,25 @@ impl Order {
         self.sites[site].last = clock[engine];
     }
 
-    /// A use at a place that is new; none beyond the buffer, which is a fault of its own, or where there are too many.
+    /// A use at a place that is new; none beyond the buffer, which is a fault of its own, or where there are too many to compare it with.
     fn site(&mut self, engine: usize, touch: usize, by: i64) -> Option<usize> {
-        let of = self.touches[engine][touch].moved(by).filter(|_| self.sites.len() < MOST_SITES)?;
         let site = self.sites.len();
+        self.is_cut |= site >= MOST_SITES || self.compared > MOST_COMPARED;
+        if self.is_cut {
+            return None;
+        }
+        let of = self.touches[engine][touch].moved(by)?;
+        let writes = self.writes(&of);
         let mut others = Vec::new();
+        self.compared += of.parts() as u64;
         for at in 0..site {
             let other = &self.sites[at];
             let is_apart = other.engine == engine || other.touch.buffer != of.buffer;
-            if !is_apart && (self.writes(&of) || self.writes(&other.touch)) && of.meets(&other.touch) {
+            if is_apart || !writes && !self.writes(&other.touch) {
+                continue;
+            }
+            self.compared += (of.parts() + other.touch.parts()) as u64;
+            if of.meets(&self.sites[at].touch) {
                 others.push(at);
             }
         }
@@ -229,12 +264,15 @@ impl Order {
         touch.writes == WRITES || touch.writes == EITHER && all().all(|other| other.writes != WRITES)
     }
 
-    /// Locks that begin with units and that one of the two acquires, and how much of them at once.
-    pub(super) fn begun(&self, design: &Design, race: &Race) -> Vec<(usize, i64)> {
-        let of = |(at, lock): (usize, &LockOrder)| {
-            let by = race.sites.iter().find_map(|(engine, _)| lock.taken.get(engine))?;
-            (design.locks[at].init > 0).then_some((at, (*by).max(1)))
+    /// Locks that begin with units, which one of the two acquires and another one releases.
+    pub(super) fn begun(&self, design: &Design, race: &Race) -> Vec<usize> {
+        let goes_to = |engine: usize, lock: &LockOrder| {
+            lock.taken.contains(&engine) && lock.releasers.iter().any(|by| *by != engine)
         };
-        self.locks.iter().enumerate().filter_map(of).collect()
+        let begins = |(at, lock): (usize, &LockOrder)| {
+            let is_between = race.sites.iter().any(|(engine, _)| goes_to(*engine, lock));
+            (design.locks[at].init > 0 && is_between).then_some(at)
+        };
+        self.locks.iter().enumerate().filter_map(begins).collect()
     }
 }

@@ -6,22 +6,30 @@ use super::net::{Net, Pool, Role, Stream, StreamEnd};
 use super::order::Order;
 use crate::codes;
 use crate::design::Design;
+use std::collections::BTreeSet;
 use wsp_diag::{Diagnostic, Label};
 
-/// The clocks of a run whose cores have these uses; none where each buffer has one user.
-pub(super) fn order(mut touches: Vec<Vec<Touch>>, net: &Net) -> Option<Box<Order>> {
+/// The clocks of a run whose cores have these uses, and release these locks; none where each buffer has one user.
+pub(super) fn order(mut touches: Vec<Vec<Touch>>, released: &[Vec<usize>], net: &Net) -> Option<Box<Order>> {
     let mut ends = Vec::new();
+    let mut locks: Vec<(i64, BTreeSet<usize>)> =
+        net.locks.iter().map(|value| (*value, BTreeSet::new())).collect();
+    for (core, released) in released.iter().enumerate() {
+        released.iter().for_each(|lock| _ = locks[*lock].1.insert(core));
+    }
     for stream in &net.streams {
         ends.push(touches.len());
         for (at, end) in std::iter::once(&stream.from).chain(&stream.to).enumerate() {
             let bds = if let StreamEnd::Chain(chain) = end { chain.bds.as_slice() } else { &[] };
+            let released = bds.iter().flat_map(|bd| &bd.release);
+            released.for_each(|(lock, ..)| _ = locks[*lock].1.insert(touches.len()));
             touches.push(bds.iter().map(|bd| bd.touch(at > 0)).collect());
         }
     }
     ends.push(touches.len());
     touches.push(Vec::new());
     let slots: Vec<usize> = net.pools.iter().map(|pool| pool.slots.len()).collect();
-    let order = Order::new(touches, ends, &slots, &net.locks);
+    let order = Order::new(touches, ends, &slots, locks);
     order.any().then(|| Box::new(order))
 }
 
@@ -48,9 +56,7 @@ pub(super) fn piece(order: &mut Order, at: usize, (stream, pools): (&Stream, &[P
                 let Some(at) = chain.at else { continue };
                 let bd = &chain.bds[at];
                 if !chain.holds {
-                    bd.acquire
-                        .iter()
-                        .for_each(|(lock, action, value)| order.take(engine, *lock, *value, *action == 0));
+                    bd.acquire.iter().for_each(|(lock, _, value)| order.take(engine, *lock, *value));
                 }
                 if chain.done + bytes >= bd.len {
                     order.touch(engine, at, 0);
@@ -100,7 +106,7 @@ pub(super) fn told(design: &Design, net: &Net) -> Option<Diagnostic> {
     );
     let mut found = Diagnostic::error(codes::SHARED, message).at(after.span, "");
     found.labels.push(Label { span: before.span, text: format!("it is {} here", does(before)) });
-    for (lock, _) in order.begun(design, race) {
+    for lock in order.begun(design, race) {
         let begin = design.locks[lock].init;
         found = found.note(format!(
             "{} begins at {begin}: that much of it is acquired without a wait",
@@ -108,4 +114,13 @@ pub(super) fn told(design: &Design, net: &Net) -> Option<Diagnostic> {
         ));
     }
     Some(found)
+}
+
+/// That uses were not looked at, where there were more than are compared.
+pub(super) fn cut(net: &Net) -> Option<Diagnostic> {
+    net.order.as_ref().filter(|order| order.is_cut)?;
+    let message =
+        "buffers are used at more places than are compared, and what comes behind them was not looked at";
+    let help = "use parts of buffers in loops with written bounds, or a buffer of its own for each part";
+    Some(Diagnostic::warning(codes::SHARED, message.to_owned()).help(help))
 }

@@ -197,8 +197,34 @@ impl Teller<'_> {
 
     /// A value as a sum of variables of these loops, and of values from outside of the statement.
     fn sum(&self, value: Value, own: &BTreeSet<Value>, rounds: &[Rounds]) -> Option<Sum> {
-        let of = |value: Value| self.sum(value, own, rounds);
-        let op = self.made.get(&value);
+        self.sum_of(value, (own, rounds), &mut OrderedMap::new())
+    }
+
+    /// What was found of a value before is found once: several operations may take it.
+    fn sum_of(
+        &self,
+        value: Value,
+        (own, rounds): (&BTreeSet<Value>, &[Rounds]),
+        known: &mut OrderedMap<Value, Option<Sum>>,
+    ) -> Option<Sum> {
+        if let Some(known) = known.get(&value) {
+            return known.clone();
+        }
+        let found = self.sum_anew(value, (own, rounds), known);
+        known.insert(value, found.clone());
+        found
+    }
+
+    fn sum_anew(
+        &self,
+        value: Value,
+        (own, rounds): (&BTreeSet<Value>, &[Rounds]),
+        known: &mut OrderedMap<Value, Option<Sum>>,
+    ) -> Option<Sum> {
+        let mut of = |value: Value| self.sum_of(value, (own, rounds), known);
+        // Narrower integers wrap.
+        let is_index = *self.design.module.ty(value) == Type::Index;
+        let op = self.made.get(&value).filter(|op| is_index || op.name == "arith.constant");
         match op.map(|op| (op.name.as_str(), op.operands.as_slice())) {
             Some(("arith.constant", _)) => match op?.find("value") {
                 Some(Attr::Int(fixed, _)) => Some(Sum { fixed: *fixed, ..Sum::default() }),

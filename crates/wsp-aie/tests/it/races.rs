@@ -157,6 +157,130 @@ fn places_beyond_a_buffer_are_faults_of_their_own() {
     assert_eq!(fault.code.0, 1861);
 }
 
+/// `PAIR` whose users acquire two units at once.
+#[test]
+fn locks_that_go_by_two_begin_at_two() {
+    let text = |init: u32| {
+        let by_two = PAIR.replace("blocking = 1 : i32, value = 1", "blocking = 1 : i32, value = 2");
+        by_two.replace("init = 1 : i32, lockID = 0", &format!("init = {init} : i32, lockID = 0"))
+    };
+    assert_eq!(codes(&text(2)), Vec::<u16>::new());
+    assert_eq!(only(&text(4)).help, ["have `@free` of tile (0, 3) begin at 3"]);
+}
+
+/// Two cores that write an element each and release a lock, and one that reads both when it has acquired so many units, once for each of these counts.
+fn gather(acquires: &[u32]) -> String {
+    let writer = |name: &str, at: u32| {
+        format!(
+            "    %{name} = aie.core(%t_{name}) {{\n      %at = arith.constant {at} : index\n      %v = arith.constant 1 : i32\n      %g = aie.objectfifo.acquire @go_{name}(Consume, 1) : !aie.objectfifosubview<memref<16xi32>>\n      memref.store %v, %both[%at] : memref<2xi32>\n      aie.use_lock(%u, Release, 1)\n      aie.objectfifo.release @go_{name}(Consume, 1)\n      aie.end\n    }}\n"
+        )
+    };
+    let reads = acquires.iter().enumerate().map(|(at, count)| {
+        format!(
+            "      aie.use_lock(%u, AcquireGreaterEqual, {count})\n      %v{at} = memref.load %both[%i{at}] : memref<2xi32>\n      memref.store %v{at}, %b[%i{at}] : memref<16xi32>\n"
+        )
+    });
+    let reads: String = reads.collect();
+    let fifo = |name: &str, from: &str, to: &str| {
+        format!("    aie.objectfifo @{name}({from}, {{{to}}}, 2 : i32) : !aie.objectfifo<memref<16xi32>>\n")
+    };
+    let start = |at: u32, name: &str, token: &str| {
+        format!(
+            "      aiex.npu.dma_memcpy_nd(%x{at}[0, 0, 0, 0][1, 1, 1, 16][0, 0, 0, 1]) {{id = {at} : i64, {token}metadata = @{name}}} : memref<16xi32>\n"
+        )
+    };
+    [
+        "module {\n  aie.device(npu2) @gather {\n    %s0 = aie.tile(0, 0)\n    %s1 = aie.tile(1, 0)\n    %s2 = aie.tile(2, 0)\n    %t_one = aie.tile(0, 2)\n    %t = aie.tile(0, 3)\n    %t_two = aie.tile(0, 4)\n    %both = aie.buffer(%t) {sym_name = \"both\"} : memref<2xi32>\n    %u = aie.lock(%t, 0) {init = 0 : i32, sym_name = \"u\"}\n",
+        &fifo("go_one", "%s1", "%t_one"),
+        &fifo("go_two", "%s2", "%t_two"),
+        &fifo("out", "%t", "%s0"),
+        &writer("one", 0),
+        &writer("two", 1),
+        "    %sum = aie.core(%t) {\n      %i0 = arith.constant 0 : index\n      %i1 = arith.constant 1 : index\n      %o = aie.objectfifo.acquire @out(Produce, 1) : !aie.objectfifosubview<memref<16xi32>>\n      %b = aie.objectfifo.subview.access %o[0] : !aie.objectfifosubview<memref<16xi32>> -> memref<16xi32>\n",
+        &reads,
+        "      aie.objectfifo.release @out(Produce, 1)\n      aie.end\n    }\n    aie.runtime_sequence @sequence(%x0: memref<16xi32>, %x1: memref<16xi32>, %x2: memref<16xi32>) {\n",
+        &start(0, "go_one", ""),
+        &start(1, "go_two", ""),
+        &start(2, "out", "issue_token = true, "),
+        "      aiex.npu.dma_wait {symbol = @out}\n    }\n  }\n}\n",
+    ]
+    .concat()
+}
+
+/// One unit of a lock that two release may be of either, whichever of them a run lets on first; two are of both. Users of different elements are followed: nothing warns of them.
+#[test]
+fn a_unit_of_a_lock_that_several_release_may_be_of_any() {
+    assert_eq!(codes(&gather(&[2, 0])), Vec::<u16>::new());
+    for order in [["one", "two"], ["two", "one"]] {
+        let text = gather(&[1, 1]);
+        let text =
+            text.replace("@go_one(%s1", "@go_x(%s1").replace("@go_two(%s2", &format!("@go_{}(%s2", order[1]));
+        let text = text.replace("@go_x(%s1", &format!("@go_{}(%s1", order[0]));
+        let text = match order[0] {
+            "one" => text,
+            _ => text
+                .replace("{%t_one}", "{%t_x}")
+                .replace("{%t_two}", "{%t_one}")
+                .replace("{%t_x}", "{%t_two}"),
+        };
+        assert_eq!(codes(&text), [1856], "{order:?}");
+    }
+}
+
+/// A release of less than none takes units away, and one of none leaves the lock as it is.
+#[test]
+fn a_release_of_less_than_none_takes_units() {
+    let release = "      aie.use_lock(%u, Release, 1)\n";
+    let all = [release, release, "      aie.use_lock(%u, Release, 0)\n      aie.use_lock(%u, Release, -1)\n"];
+    assert_eq!(codes(&gather(&[2, 0]).replace(release, &all.concat())), Vec::<u16>::new());
+}
+
+/// A lock that only one of the two has to do with is no way out: the design would wait for it.
+#[test]
+fn a_lock_of_one_of_the_two_is_not_named() {
+    let lock = "    %d = aie.lock(%t, 1) {init = 1 : i32, sym_name = \"d\"}\n    %u =";
+    let store = "      memref.store %v, %both[%at]";
+    let text = gather(&[0, 0]).replace("    %u =", lock).replacen(
+        store,
+        &["      aie.use_lock(%d, AcquireGreaterEqual, 1)\n", store].concat(),
+        1,
+    );
+    let found = check(&design(&text));
+    let race = found.iter().find(|found| found.code.0 == 1856).expect("it is found");
+    assert!(race.help.iter().all(|help| !help.contains("@d")), "{race:?}");
+}
+
+/// Sums that share their parts, of indices of a buffer that two use, and sums that wrap.
+#[test]
+fn an_index_of_shared_sums_is_followed_at_once() {
+    let sums = |ty: &str, first: &str| {
+        let sum = |at: u32| format!("      %q{} = arith.addi %q{at}, %q{at} : {ty}\n", at + 1);
+        [format!("      %q0 = arith.constant {first} : {ty}\n"), (0..60).map(sum).collect()].concat()
+    };
+    let at = "      %at = arith.constant 1 : index\n";
+    let with = |sums: String, last: &str| gather(&[1, 1]).replace(at, &[sums, last.to_owned()].concat());
+    let zero = with(
+        sums("index", "0"),
+        "      %r = arith.constant 1 : index\n      %at = arith.addi %q60, %r : index\n",
+    );
+    assert_eq!(codes(&zero), [1856]);
+    // 2^60 is 0 of 32 bits.
+    let wraps = with(sums("i32", "1"), "      %at = arith.index_cast %q60 : i32 to index\n");
+    assert_eq!(codes(&wraps), [1856]);
+}
+
+/// Places that loops move are compared up to a limit, and a warning says where that ends.
+#[test]
+fn more_uses_than_are_compared_are_told() {
+    let text = gather(&[2, 0]).replace("memref<2xi32>", "memref<8192xi32>");
+    let store = "      memref.store %v, %both[%at] : memref<8192xi32>\n";
+    let many = "      %c0 = arith.constant 0 : index\n      %c1 = arith.constant 1 : index\n      %c2 = arith.constant 2 : index\n      %n = arith.constant 4096 : index\n      %m = arith.constant 2048 : index\n      scf.for %r = %c0 to %m step %c1 {\n        aie.use_lock(%w, AcquireGreaterEqual, 1)\n        scf.for %i = %c0 to %m step %c1 {\n          %k = arith.muli %i, %c2 : index\n          %j = arith.addi %k, %at : index\n          %l = arith.addi %j, %r : index\n          %p = arith.addi %l, %r : index\n          memref.store %v, %both[%p] : memref<8192xi32>\n        }\n        aie.use_lock(%w, Release, 1)\n      }\n";
+    let lock = "    %w = aie.lock(%t, 1) {init = 2 : i32, sym_name = \"w\"}\n    %u =";
+    let text = text.replace(store, many).replace("    %u =", lock);
+    let found = check(&design(&text));
+    assert!(found.iter().any(|found| found.message.contains("more places than are compared")), "{found:?}");
+}
+
 /// What a branch decides is seen while it runs.
 #[test]
 fn a_use_in_a_branch_is_found_by_a_run() {
