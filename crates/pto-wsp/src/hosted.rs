@@ -9,10 +9,12 @@ use crate::npy;
 use crate::shared::leftover::output;
 use crate::shared::work_folder::WorkFolder;
 use compiler::{Compiler, LINK_OPTIONS, OPTIONS};
-use kept::{are_there, damage, discard_old, not_written, note, place, refuse_taken, temporary, write};
+use kept::{
+    are_there, damage, discard_old, filled, not_written, note, place, refuse_taken, temporary, write,
+};
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{BufWriter, Error, Read as _, Write as _};
+use std::io::{BufWriter, Error, ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use wsp_ascend::{Built, HostRunner, OWN_SOURCES, Ran};
@@ -25,6 +27,8 @@ use wsp_runtime::clock;
 
 /// What is built of a package.
 const PROGRAM: &str = "run";
+/// Where the arrays of a run lie: those that it is given, and those that it writes.
+const DATA: [&str; 2] = ["inputs", "outputs"];
 /// Compilers that are tried, in this order, where `CXX` names none.
 const COMPILERS: [&str; 3] = ["c++", "g++", "clang++"];
 /// Lines of a compiler's messages that a finding has.
@@ -54,11 +58,19 @@ impl HostBuilder {
 
     /// Where the arrays of a run lie. What was built before needs no writing in the cache: where nothing can be written there, they lie with
     /// temporary files of the system.
-    fn of_run(&self) -> Result<WorkFolder, Diagnostic> {
-        temporary(&self.folder()?).or_else(|fault| {
-            let system = std::env::temp_dir();
-            discard_old(&system);
-            temporary(&system).map_err(|_| fault)
+    fn of_run(&self, inputs: &Arrays) -> Result<WorkFolder, Diagnostic> {
+        filled([&self.folder()?, &std::env::temp_dir()], |folder| {
+            let [given, wanted] = DATA.map(|name| folder.join(name));
+            for folder in [&given, &wanted] {
+                fs::create_dir(folder).map_err(|fault| not_written(folder, &fault))?;
+            }
+            inputs.iter().try_for_each(|(name, array)| {
+                let path = given.join(format!("{name}.npy"));
+                let file = File::create(&path).map(BufWriter::new);
+                let written =
+                    file.and_then(|mut file| npy::write(&mut file, array).and_then(|()| file.flush()));
+                written.map_err(|fault| not_written(&path, &fault))
+            })
         })
     }
 
@@ -214,30 +226,28 @@ impl HostRunner for HostBuilder {
     }
 
     fn run(&self, built: &Built, inputs: &Arrays, options: &[String]) -> Result<Ran, Diagnostic> {
-        let data = self.of_run()?;
-        let [given, wanted] = ["inputs", "outputs"].map(|name| data.path().join(name));
-        for folder in [&given, &wanted] {
-            fs::create_dir(folder).map_err(|fault| not_written(folder, &fault))?;
-        }
-        for (name, array) in inputs {
-            let path = given.join(format!("{name}.npy"));
-            let file = File::create(&path).map(BufWriter::new);
-            let written = file.and_then(|mut file| npy::write(&mut file, array).and_then(|()| file.flush()));
-            written.map_err(|fault| not_written(&path, &fault))?;
-        }
+        let data = self.of_run(inputs)?;
+        let [given, wanted] = DATA.map(|name| data.path().join(name));
         let begun = clock::now();
         let mut command = Command::new(built.folder.join(PROGRAM));
         command.arg("--inputs").arg(&given).arg("--outputs").arg(&wanted).args(options);
-        let failed = |note: String| {
+        let failed = |fault: &Error| {
             let message = format!("the package in `{}` does not run", built.folder.display());
-            Diagnostic::error(HOST_RUN, message).note(note).help("remove the folder: it is built anew then")
+            // What was built may be run by its owner, so the file system refuses it, and would refuse it anew.
+            let help = match fault.kind() {
+                ErrorKind::PermissionDenied => {
+                    "name another cache folder, in which programs may run, in XDG_CACHE_HOME"
+                }
+                _ => "remove the folder: it is built anew then",
+            };
+            Diagnostic::error(HOST_RUN, message).note(fault.to_string()).help(help)
         };
-        let output = output(&mut command).map_err(|fault| failed(fault.to_string()))?;
+        let output = output(&mut command).map_err(|fault| failed(&fault))?;
         let took = begun.elapsed();
         if !output.status.success() {
             return Err(fault_of(&output));
         }
-        let arrays = read(&wanted).map_err(|fault| failed(fault.to_string()))??;
+        let arrays = read(&wanted).map_err(|fault| failed(&fault))??;
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         Ok(Ran { arrays, said, took })
     }

@@ -73,6 +73,7 @@ pub mod workload;
 /// **Unstable**: it changes as they do.
 pub mod shared {
     pub mod leftover;
+    pub mod shell;
     pub mod work_folder;
 
     pub use crate::source::{only_used, read_source};

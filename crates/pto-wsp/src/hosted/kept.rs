@@ -3,6 +3,7 @@
 
 use crate::codes::{CACHE_ENTRY, NOT_BUILT};
 use crate::shared::leftover::whole;
+use crate::shared::shell::shell_word;
 use crate::shared::work_folder::{WorkFolder, discard};
 use std::fs::{self, DirBuilder, File, Metadata};
 use std::io::{Error, ErrorKind, Read as _, Write as _};
@@ -49,6 +50,19 @@ pub(super) fn temporary(within: &Path) -> Result<WorkFolder, Diagnostic> {
     #[cfg(unix)]
     let _ = fs::set_permissions(made.path(), std::os::unix::fs::PermissionsExt::from_mode(0o700));
     Ok(made)
+}
+
+/// Fills a temporary folder: within the first of two where that is possible, else within the one for temporary files of the system, whose other
+/// content is not of this program.
+pub(super) fn filled(
+    [first, system]: [&Path; 2],
+    fill: impl Fn(&Path) -> Result<(), Diagnostic>,
+) -> Result<WorkFolder, Diagnostic> {
+    let within = |all: &Path| temporary(all).and_then(|made| fill(made.path()).map(|()| made));
+    within(first).or_else(|fault| {
+        discard_old(system);
+        within(system).map_err(|_| fault)
+    })
 }
 
 /// Each file is written whole before a signal ends the program: none comes into a folder that is being removed, or makes it anew.
@@ -101,9 +115,9 @@ pub(super) fn refuse_taken(folder: &Path) -> Result<(), Diagnostic> {
     if fs::symlink_metadata(folder).is_err() || folder.is_dir() {
         return Ok(());
     }
-    let name = folder.display();
-    let message = format!("`{name}` is no folder, and what is built is kept in one of this name");
-    Err(Diagnostic::error(NOT_BUILT, message).help(format!("remove it: `rm {name}`")))
+    let message =
+        format!("`{}` is no folder, and what is built is kept in one of this name", folder.display());
+    Err(Diagnostic::error(NOT_BUILT, message).help(format!("remove it: `rm {}`", shell_word(folder))))
 }
 
 /// Says of a folder that is there, and not as it was built, that it is not used.
@@ -174,6 +188,25 @@ mod tests {
         let filled = folder_with(all.path(), "late", "late");
         place(&filled, &damaged, |_| Ok(true)).expect("one is there");
         assert_eq!(bytes(&damaged.join("file")).as_deref(), Some(&b"own"[..]));
+    }
+
+    #[test]
+    fn where_the_cache_takes_no_files_folders_of_others_beside_temporary_ones_stay() {
+        let all = tempfile::tempdir().expect("a folder can be made");
+        let [cache, system] = ["cache", "system"].map(|name| all.path().join(name));
+        let [mine, left] = ["partial-mine", "partial-1-0"].map(|name| system.join(name));
+        fs::create_dir_all(&mine).expect("a folder can be made");
+        WorkFolder::new(&mut || left.clone()).expect("a folder can be made").keep();
+        // The folder can be made, and has no room, as on a full disk.
+        let fill = |folder: &Path| match folder.starts_with(&cache) {
+            true => Err(not_written(folder, &ErrorKind::StorageFull.into())),
+            false => Ok(()),
+        };
+        let made = filled([&cache, &system], fill).expect("there is room elsewhere");
+        assert!(made.path().starts_with(&system) && mine.is_dir() && !left.exists());
+        assert_eq!(fs::read_dir(&cache).expect("it was made").count(), 0);
+        let fault = filled([&cache; 2], fill).expect_err("there is room nowhere");
+        assert!(fault.help[0].contains("XDG_CACHE_HOME"), "{:?}", fault.help);
     }
 
     #[test]

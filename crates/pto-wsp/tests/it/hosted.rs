@@ -70,8 +70,8 @@ fn what_packages_have_in_common_is_compiled_once_and_anew_where_it_is_damaged() 
     let kept: Vec<PathBuf> = entries.filter(|path| path.is_dir()).collect();
     let [kept] = &kept[..] else { panic!("{kept:?}") };
     fs::write(kept.join("run.o"), "damaged").unwrap();
-    for name in ["partial-killed", "partial-held"] {
-        fs::create_dir(objects.join(name)).unwrap();
+    for name in ["partial-killed/.wsp-files", "partial-held/.wsp-files", "partial-mine"] {
+        fs::create_dir_all(objects.join(name)).unwrap();
     }
     let held = File::open(objects.join("partial-held")).unwrap();
     held.lock().unwrap();
@@ -79,6 +79,7 @@ fn what_packages_have_in_common_is_compiled_once_and_anew_where_it_is_damaged() 
     assert_eq!(fs::read(kept.join("run.o")).unwrap(), first[1]);
     assert_eq!(build("fourth"), (first, 2));
     assert!(!objects.join("partial-killed").exists() && objects.join("partial-held").exists());
+    assert!(objects.join("partial-mine").exists(), "it may be of the user");
 }
 
 /// Packages of different kinds have different headers.
@@ -223,6 +224,10 @@ fn a_package_runs_where_the_cache_takes_no_files() {
     assert!(Path::new(ran.said.trim()).ends_with("inputs") && !Path::new(ran.said.trim()).exists());
     let fault = elsewhere.build("key", "a2", &package("key")).unwrap_err();
     assert!(fault.message.contains(&all.display().to_string()), "{}", fault.message);
+    // As where the file system of the cache lets no program run: a program that is built anew would not run either.
+    fs::set_permissions(built.folder.join("run"), Permissions::from_mode(0o644)).unwrap();
+    let fault = elsewhere.run(&built, &Arrays::new(), &[]).err().unwrap();
+    assert!(fault.help.join("").ends_with("in XDG_CACHE_HOME"), "{:?}", fault.help);
 }
 
 /// What is refused has a reason, whatever the compiler says.

@@ -1,8 +1,10 @@
 //! What the operating system refuses, as diagnostics.
 
 use pto_wsp::codes;
-use std::fs::File;
+use pto_wsp::shared::shell::shell_word;
+use std::fs::{File, Metadata};
 use std::io::{Error, ErrorKind};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ordered::Arrange;
@@ -80,10 +82,19 @@ pub(super) fn not_replaced(path: &Path, error: &Error) -> Diagnostic {
     if error.kind() != ErrorKind::PermissionDenied {
         return unwritable(path, error);
     }
-    let name = shown(path);
-    Diagnostic::error(codes::CANNOT_WRITE, format!("`{name}` is there, and may not be written"))
+    let allow = match is_locked_by_mode(path) {
+        true => format!(", or allow to replace this one: `chmod u+w {}`", shell_word(path)),
+        false => String::new(),
+    };
+    Diagnostic::error(codes::CANNOT_WRITE, format!("`{}` is there, and may not be written", shown(path)))
         .note(error.to_string())
-        .help(format!("give another file, or allow to replace this one: `chmod u+w {name}`"))
+        .help(format!("give another file{allow}"))
+}
+
+/// Whether a file is of this user, who has not the permission to write it: of one of another user, or of one that is immutable, `chmod` changes nothing.
+fn is_locked_by_mode(path: &Path) -> bool {
+    let is_own = |about: &Metadata| about.uid() == nix::unistd::geteuid().as_raw();
+    std::fs::metadata(path).is_ok_and(|about| is_own(&about) && about.mode() & 0o200 == 0)
 }
 
 /// What became of a result on standard output; a reader that is gone is no error.
@@ -107,8 +118,23 @@ mod tests {
 
     #[test]
     fn of_a_file_that_may_not_be_written_the_file_is_named_and_not_its_folder() {
-        let help = |kind: ErrorKind| not_replaced(Path::new("y.npz"), &Error::from(kind)).help.join("");
-        assert!(help(ErrorKind::PermissionDenied).ends_with("`chmod u+w y.npz`"));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a b.npz");
+        std::fs::File::create(&path).unwrap();
+        let help = |kind: ErrorKind| not_replaced(&path, &Error::from(kind)).help.join("");
+        assert_eq!(help(ErrorKind::PermissionDenied), "give another file", "its mode allows it");
         assert!(help(ErrorKind::StorageFull).contains("has room"));
+        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o444)).unwrap();
+        let said = help(ErrorKind::PermissionDenied);
+        assert!(said.ends_with(&format!("`chmod u+w '{}'`", path.display())), "{said}");
+    }
+
+    /// No user may write it, whatever their rights.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn an_output_that_is_there_and_may_not_be_written_is_named() {
+        let path = "/proc/sys/kernel/osrelease";
+        let fault = crate::files::Output::at(Path::new(path)).unwrap_err();
+        assert_eq!(fault.message, format!("`{path}` is there, and may not be written"));
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::files::{is_partial, is_replacement, place};
 use pto_wsp::codes;
+use pto_wsp::shared::shell::shell_word;
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -56,7 +57,7 @@ pub(super) fn replaced(folder: &Path, package: &Package) -> Result<Vec<PathBuf>,
         let message =
             format!("`{}` is there, and is not as `wsp emit` wrote it", folder.join(path).display());
         return Err(Diagnostic::error(codes::CANNOT_WRITE, message)
-            .help(format!("remove it, or give another folder: `-o {}`", another(folder).display())));
+            .help(format!("remove it, or give another folder: `-o {}`", shell_word(&another(folder)))));
     }
     let found = entries(folder);
     let Some(first) = found.iter().find(|name| !is_partial(name) && !is_replacement(name)) else {
@@ -68,7 +69,7 @@ pub(super) fn replaced(folder: &Path, package: &Package) -> Result<Vec<PathBuf>,
     };
     let Some(manifest) = read(&folder.join(MANIFEST)).filter(|manifest| is_ours(manifest)) else {
         // What is in it may be all that the user has.
-        let help = format!("give a folder that is empty or not there: `-o {}`", another(folder).display());
+        let help = format!("give a folder that is empty or not there: `-o {}`", shell_word(&another(folder)));
         return Err(refused(format!("`{}`, and no package", first.display())).help(help));
     };
     let refused = |what: String| {
@@ -98,7 +99,7 @@ fn of_package(folder: &Path) -> Diagnostic {
     let bare: PathBuf = folder.components().collect();
     let message = format!("folder `{}` holds a package, to which these files do not belong", bare.display());
     Diagnostic::error(codes::CANNOT_WRITE, message)
-        .help(format!("give another folder: `-o {}`", another(folder).display()))
+        .help(format!("give another folder: `-o {}`", shell_word(&another(folder))))
 }
 
 /// A folder beside one, to be given in its place.

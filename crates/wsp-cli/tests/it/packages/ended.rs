@@ -103,7 +103,7 @@ fn a_program_of_a_package_ends_with_its_run() {
     }
     // What is left of one that was killed goes with the next run, whatever becomes of that.
     let objects = folder.path("pto-wsp/packages/objects/partial-999999-0");
-    std::fs::create_dir(&objects).unwrap();
+    std::fs::create_dir_all(objects.join(".wsp-files")).unwrap();
     let mut words = words();
     let Waiting { ended, said: _said, .. } = start(&folder);
     words.write_all(b"end\n").unwrap();
@@ -118,7 +118,7 @@ const OF_FAILURES: &str = "#!/bin/sh
 for word in \"$@\"; do last=$word; done
 case \"$last\" in
     *.cpp) touch \"$(basename \"$last\" .cpp).o\" ;;
-    *) printf '#!/bin/sh\\nexit 3\\n' > \"$last\"; chmod +x \"$last\" ;;
+    *) printf '#!/bin/sh\\nexit 3\\n' > run; chmod +x run ;;
 esac
 ";
 
@@ -147,4 +147,66 @@ fn a_run_that_fails_says_that_its_program_was_damaged() {
     }
     assert!(is_told(fails()));
     assert!(!is_told(fails()));
+}
+
+/// What is built of each expansion is what `wsp emit` writes of it, of which other tests look at what it computes.
+#[test]
+fn a_run_builds_the_package_that_is_emitted_of_its_expansion() {
+    let folder = Folder::with(&[("compiler", OF_FAILURES), ("lib.a", "")]);
+    std::fs::set_permissions(folder.path("compiler"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let sources = ["orchestration.cpp", "aicore_dispatch.cpp", "main.cpp"];
+    let of = |package: &std::path::Path| sources.map(|file| std::fs::read(package.join(file)).unwrap());
+    let mut all = std::collections::BTreeSet::new();
+    for expand in ["loops", "table", "bytecode"] {
+        let shared = ["examples/pipelines/softmax.wsp", "--generate", "", "--expand", expand];
+        let mut command = wsp(&[&["run"], &shared[..], &["--target", "ascend_host", "--no-check"]].concat());
+        let cache = folder.path(&format!("{expand}_cache"));
+        command.env("XDG_CACHE_HOME", &cache).env("CXX", folder.path("compiler"));
+        command.env("WSP_DEVICE_LIB", folder.path("lib.a"));
+        let (code, _, err) = crate::command::ended(command);
+        assert!(code == 1 && err.contains("the package ends with exit status: 3"), "{expand}: {err}");
+        let is_package = |path: &std::path::PathBuf| path.join("main.cpp").exists();
+        let kept = std::fs::read_dir(cache.join("pto-wsp/packages")).unwrap();
+        let kept: Vec<_> = kept.map(|entry| entry.unwrap().path()).filter(is_package).collect();
+        let [kept] = &kept[..] else { panic!("{expand}: {kept:?}") };
+        let (to, target) = (folder.at(expand), "a2");
+        let (code, _, err) =
+            crate::command::run(&[&["emit"], &shared[..], &["--target", target, "-o", &to]].concat());
+        assert_eq!(code, 0, "{expand}: {err}");
+        assert!(of(kept) == of(&folder.path(expand)), "{expand}");
+        all.insert(of(kept));
+    }
+    assert_eq!(all.len(), 3, "expansions differ");
+}
+
+const VALUE: &str = "
+PTO_SHAPE(x, rows, 16)
+PTO_SHAPE(y, rows, 16)
+PTO_PARAM(uint32_t, first, 0)
+PTO_SPACE(Rows) { PTO_AXIS(row, 0, rows) }
+struct A { uint32_t row; };
+PTO_DESCRIPTOR_GEN(Rows) {
+    PTO_SCHEDULED_FOR(row) { if (row >= first) { PTO_EMIT_DESCRIPTOR(A{ .row = row }); } }
+}
+PTO_KERNEL_IMPL(copy) {
+    auto desc = PTO_GET_DESCRIPTOR<A>();
+    VecTile<float, 1, 16> t; TLOAD(t, x, {desc.row, 0}); TSTORE(y, t, {desc.row, 0});
+}
+void go(Tensor<float> x, Tensor<float> y) { PTO_LAUNCH(Rows, { .x = x, .y = y }); }
+";
+
+/// A value that is set for a program with a generator is in the text of its package.
+#[test]
+fn values_of_a_generator_have_a_package_each() {
+    let folder = Folder::with(&[("compiler", OF_FAILURES), ("part.pto", VALUE)]);
+    std::fs::set_permissions(folder.path("compiler"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    for (first, packages) in [("first=0", 1), ("first=2", 2), ("first=0", 2)] {
+        let file = folder.at("part.pto");
+        let args = ["run", &file, "--target", "ascend_host", "--generate", "rows=4", "--no-check"];
+        let mut command = wsp(&[&args[..], &["--set", first]].concat());
+        command.env("XDG_CACHE_HOME", folder.path("cache")).env("CXX", folder.path("compiler"));
+        let (code, _, err) = crate::command::ended(command);
+        assert!(code == 1 && err.contains("the package ends with exit status: 3"), "{first}: {err}");
+        assert_eq!(super::built(&folder).len(), packages, "{first}");
+    }
 }
