@@ -66,8 +66,12 @@ impl Reader<'_> {
                 break;
             }
         }
-        let (mut op, types) = if self.at(Tok::Str) { self.generic()? } else { pretty::read(self)? };
+        let is_generic = self.at(Tok::Str);
+        let (mut op, types) = if is_generic { self.generic()? } else { pretty::read(self)? };
         op.span = self.cursor.span_from(start);
+        if let Some(row) = table::find(&op.name).filter(|row| !is_generic && row.left_out().is_none()) {
+            is_ended(&op, row, (op.span, types.len()), |ends| format!("`{ends}`"))?;
+        }
         if let Some(value) = op.find("value").filter(|_| op.name == "arith.constant")
             && let Some(ty) = types.first()
         {
@@ -171,7 +175,7 @@ impl Reader<'_> {
         {
             return self.fault(codes::ARITY, types, format!("`{}` makes nothing", op.name));
         }
-        is_ended(&op, row, (at, made.len()))?;
+        is_ended(&op, row, (at, made.len()), |ends| format!("`\"{ends}\"() : () -> ()`"))?;
         drop_terminators(&mut op, row.left_out());
         custom::settle(&mut op);
         Ok((op, made))
@@ -314,8 +318,13 @@ impl Reader<'_> {
     }
 }
 
-/// In the generic form what ends a block is written, also where its own spelling leaves it out.
-fn is_ended(op: &Op, row: &table::Row, (at, made): (Span, usize)) -> Read<()> {
+/// What ends a block is written: in the generic form also where its own spelling leaves it out.
+fn is_ended(
+    op: &Op,
+    row: &table::Row,
+    (at, made): (Span, usize),
+    spelled: impl Fn(&str) -> String,
+) -> Read<()> {
     let Some(ends) = row.ends else { return Ok(()) };
     for (number, region) in op.regions.iter().enumerate() {
         // An operation without the other branch has an empty region for it.
@@ -344,7 +353,7 @@ fn is_ended(op: &Op, row: &table::Row, (at, made): (Span, usize)) -> Read<()> {
             1.. if ends == "scf.yield" => {
                 format!("write `\"{ends}\"` of the values ({made}) that the block hands on {place}")
             }
-            _ => format!("write `\"{ends}\"() : () -> ()` {place}"),
+            _ => format!("write {} {place}", spelled(ends)),
         })));
     }
     Ok(())

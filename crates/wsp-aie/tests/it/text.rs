@@ -258,6 +258,27 @@ fn blocks_of_the_generic_form_have_their_ends() {
 }
 
 /// An empty block has no end, and an operation that ends blocks of others is none; an empty `else` is none at all.
+/// So have those of operations whose own spelling has them: what is read is read again as it is printed.
+#[test]
+fn blocks_of_the_own_form_have_ends_that_it_spells() {
+    const LOCKS: &str = include_str!("designs/locks.mlir");
+    for (out, message) in [
+        (
+            "      %m = aie.dma_start(MM2S, 0, ^drain, ^end)\n",
+            "a block of `aie.mem` is empty, and `aie.end` has to end it",
+        ),
+        (
+            "      aie.next_bd ^drain\n",
+            "a block of `aie.mem` ends with `aie.use_lock`, and `aie.end` has to end it",
+        ),
+    ] {
+        assert!(LOCKS.contains(out));
+        let fault = parse(FileId(0), &LOCKS.replace(out, "")).expect_err("it is refused");
+        assert!(fault.code.0 == 1800 && fault.message == message, "{fault:?}");
+        assert!(fault.help[0].starts_with("write `aie.end` "), "{fault:?}");
+    }
+}
+
 #[test]
 fn blocks_end_with_what_ends_their_operation() {
     let core = |body: &str| {
