@@ -181,7 +181,7 @@ fn graphs_that_an_arrangement_is_known_for_are_placed() {
 /// Between placements of a full array that fit there are none that do: what is too much counts more where exchanges do not help.
 #[test]
 fn a_full_array_that_few_arrangements_fit_is_placed() {
-    for seed in [47, 89] {
+    for seed in [66, 198] {
         let graph = planted(&mut Numbers::of_seed(seed), XDNA2, 32);
         let found = place_within(&graph, 6000).expect("an arrangement is known");
         assert!(graph.is_legal(&found.tiles));
