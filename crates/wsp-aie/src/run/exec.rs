@@ -247,7 +247,8 @@ impl State {
             let done = chain::release(&mut world.net.locks, (lock, value));
             done.map_err(|over| over.told("the core", world.design))?;
         } else {
-            let waits = |order: &Order| order.is_patient(world.core, lock) && !world.net.is_eager;
+            let waits =
+                |order: &Order| order.is_patient(world.core, lock) && world.net.eager != Some(world.core);
             let waits = world.net.order.as_deref().is_some_and(waits);
             let have = &mut world.net.locks[lock];
             let is_there = action == 0 && *have == value || action == 2 && *have >= value;
@@ -261,7 +262,7 @@ impl State {
             1 => order.give(world.core, lock, value),
             _ => {
                 order.take(world.core, lock, value);
-                world.net.is_eager &= !order.is_patient(world.core, lock);
+                world.net.eager = world.net.eager.filter(|_| !order.is_patient(world.core, lock));
             }
         }
         Ok(Next::Others)

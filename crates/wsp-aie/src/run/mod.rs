@@ -334,6 +334,7 @@ impl<'d> Machine<'d> {
         let mut counts = Counts::default();
         let (mut left, mut pieces) = (self.most_steps, 0);
         let mut stops = vec![Stop::Steps; self.cores.len()];
+        let mut served = self.cores.len();
         loop {
             let mut moved = running.go(self.design, &mut self.net, &mut self.memory)?;
             moved |= self.streams(running, &mut counts, &mut pieces)?;
@@ -358,13 +359,12 @@ impl<'d> Machine<'d> {
             }
             self.raced()?;
             if !moved
-                && !self.net.is_eager
-                && self.net.order.as_ref().is_some_and(|order| order.any_patient())
+                && self.net.eager.is_none()
+                && let Some(core) = self.patient(&stops, served)
             {
-                self.net.is_eager = true;
+                (self.net.eager, served) = (Some(core), core);
                 continue;
             }
-            self.net.is_eager &= moved;
             let over = !self.design.sequences.is_empty() && running.is_over() && running.all_done();
             let spent = left == 0 || pieces > self.most_pieces;
             // What is left in fifos shows where nothing goes on.
@@ -389,6 +389,19 @@ impl<'d> Machine<'d> {
                 )));
             }
         }
+    }
+
+    /// The next core, behind the one that was served last, that waits for a lock though its units are there.
+    fn patient(&self, stops: &[Stop], served: usize) -> Option<usize> {
+        let order = self.net.order.as_ref().filter(|order| order.any_patient())?;
+        let is_there = |core: &usize| match stops[*core] {
+            Stop::Lock { lock, value, exact } => {
+                let have = self.net.locks[lock];
+                order.is_patient(*core, lock) && (have == value || !exact && have > value)
+            }
+            _ => false,
+        };
+        (served + 1..stops.len()).chain(0..stops.len()).find(is_there)
     }
 
     /// Locks that begin with units which one of two that use a buffer without an order acquires, and another one releases.

@@ -196,8 +196,8 @@ pub(crate) struct Net {
     made: OrderedMap<(usize, usize, bool), usize>,
     /// What is ordered after what, where several use a buffer.
     pub(super) order: Option<Box<Order>>,
-    /// The next core goes on that waits for nothing but others to go as far as they can.
-    pub(super) is_eager: bool,
+    /// The core that goes on though it is to wait until others have gone as far as they can: they have.
+    pub(super) eager: Option<usize>,
 }
 
 /// The most objects that a core holds of a fifo at once.

@@ -227,6 +227,19 @@ fn a_unit_of_a_lock_that_several_release_may_be_of_any() {
     }
 }
 
+/// Cores that acquire one lock, which the others release, go on in turns.
+#[test]
+fn a_use_behind_the_release_of_a_lock_of_three_is_found() {
+    const MUTEX: &str = include_str!("designs/mutex.mlir");
+    assert_eq!(codes(MUTEX), [1856]);
+    let (acquire, release) =
+        ("        aie.use_lock(%m, AcquireGreaterEqual, 1)\n", "        aie.use_lock(%m, Release, 1)\n");
+    let last = "        aie.objectfifo.release @x2(Consume, 1)\n";
+    let behind =
+        MUTEX.replace(&[acquire, release].concat(), acquire).replace(last, &[release, last].concat());
+    assert_eq!(codes(&behind), Vec::<u16>::new());
+}
+
 /// A release of less than none takes units away, and one of none leaves the lock as it is.
 #[test]
 fn a_release_of_less_than_none_takes_units() {
