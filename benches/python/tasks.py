@@ -1,9 +1,10 @@
 """What a task costs from Python: `python benches/python/tasks.py [tasks] [repetitions]`.
 
 Three ways to do the same trivial work, 16 floats incremented per task: a compiled kernel, a Python kernel
-(one call of Python per task), and a Python loop over NumPy slices without any runtime. Then the overhead of a
-call and of a prepared call, what a Python kernel costs per task on several threads, and the time to compile
-for a hundred and for ten million tasks. Times are the best of the repetitions.
+(one call of Python per task), and a Python loop over NumPy slices without any runtime. Then the overhead
+of a call and of a prepared call, what a Python kernel costs per task on several threads, alone and
+beside a compiled kernel that takes longer, and the time to compile for a hundred and for ten million
+tasks. Times are the best of the repetitions.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 from pto_wsp import InOut, P, f32, kernel, pto, python_kernel, tensor, workload
 
 X = tensor((64, 16), f32)
+A = tensor((64, 64, 64), f32)
 
 
 @kernel
@@ -30,6 +32,12 @@ def add_one_in_python(x: InOut):
     x += 1.0
 
 
+@kernel
+def square(a: InOut):
+    """What takes some times as long as a call of Python."""
+    pto.store(a, pto.matmul(pto.load(a), pto.load(a)))
+
+
 @workload
 def compiled(n):
     for i in P(n):
@@ -39,6 +47,13 @@ def compiled(n):
 @workload
 def called(n):
     for i in P(n):
+        add_one_in_python[i](X[i % 64])
+
+
+@workload
+def mixed(n):
+    for i in P(n):
+        square[i](A[i % 64])
         add_one_in_python[i](X[i % 64])
 
 
@@ -112,9 +127,20 @@ def python_kernel_cost(n: int, repetitions: int) -> dict[str, float]:
     """Microseconds per task of a Python kernel, by threads."""
     x = np.zeros((64, 16), np.float32)
     found = {}
-    for threads in (1, 2, 4):
+    for threads in (1, 2, 4, 8):
         program = called.compile(num_threads=threads)
         seconds = best(lambda program=program: program.execute(n=n, X=x), repetitions)
+        found[f"{threads} threads"] = seconds / n * 1e6
+    return found
+
+
+def mixed_cost(n: int, repetitions: int) -> dict[str, float]:
+    """Microseconds per task of a compiled kernel and the one of a Python kernel beside it, by threads."""
+    x, a = np.zeros((64, 16), np.float32), np.zeros((64, 64, 64), np.float32)
+    found = {}
+    for threads in (1, 2, 4, 8):
+        program = mixed.compile(num_threads=threads)
+        seconds = best(lambda program=program: program.execute(n=n, X=x, A=a), repetitions)
         found[f"{threads} threads"] = seconds / n * 1e6
     return found
 
@@ -131,6 +157,9 @@ def main(n: int = 100_000, repetitions: int = 5) -> None:
         print(f"  {name:28} {microseconds:10.2f} µs")
     print("python kernel, per task")
     for name, microseconds in python_kernel_cost(n // 4 or 1, repetitions).items():
+        print(f"  {name:28} {microseconds:10.2f} µs")
+    print("python kernel and a compiled one, per pair")
+    for name, microseconds in mixed_cost(n // 16 or 1, repetitions).items():
         print(f"  {name:28} {microseconds:10.2f} µs")
     print("prepared call")
     for name, microseconds in prepared_call(repetitions).items():

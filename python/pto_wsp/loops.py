@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, overload
 
 from . import checks
 from ._raise import trace_error
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ._static import Element, Integer, i64
     from .axes import Row
 
-    Axis = Integer | Dense | Row | range | Element
+    Axis: TypeAlias = Integer | Dense | Row | range | Element
     Indices2 = tuple[Expr, Expr]
     Indices3 = tuple[Expr, Expr, Expr]
     Indices4 = tuple[Expr, Expr, Expr, Expr]

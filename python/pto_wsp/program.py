@@ -24,6 +24,8 @@ from .saved import files_of, no_program, pack, unpack
 from .spans import caller_span
 
 if TYPE_CHECKING:
+    from typing_extensions import Never
+
     from .workload import Workload
 
 _AT_CALLER = PlacedAtCaller()
@@ -154,7 +156,7 @@ class Program:
 
     # Running.
 
-    def execute(self, /, *unnamed: Any, timeout: float | Any | None = None, **named: Any) -> Stats:
+    def execute(self, /, *unnamed: Never, timeout: float | Any | None = None, **named: Any) -> Stats:
         """Runs the program on arrays, tables and sizes by name, and waits for its end.
 
         Sizes that are not given follow from the shapes of arrays. A run that takes more than `timeout`
@@ -168,7 +170,7 @@ class Program:
             figures = self._core.execute(given, self._run_options, seconds)
         return self._ended(figures)
 
-    def execute_async(self, /, *unnamed: Any, timeout: float | Any | None = None, **named: Any) -> Run:
+    def execute_async(self, /, *unnamed: Never, timeout: float | Any | None = None, **named: Any) -> Run:
         """Starts a run on a thread of its own; arrays must not be touched until it has ended. `timeout` is
         that of `execute`.
         """
@@ -206,7 +208,7 @@ class Program:
         """Whether no run of `execute_async` goes on."""
         return all(run.is_complete() for run in self._runs)
 
-    def bind(self, /, *unnamed: Any, **named: Any) -> BoundProgram:
+    def bind(self, /, *unnamed: Never, **named: Any) -> BoundProgram:
         """Checks and binds arrays, tables and sizes once, for any number of calls: `step = program.bind(X=x);
         step()`.
         """
@@ -214,7 +216,7 @@ class Program:
             given = self._given("bind", unnamed, named)
             return BoundProgram(self, self._core.prepare(given, self._run_options))
 
-    def rebind(self, /, *unnamed: Any, **named: Any) -> None:
+    def rebind(self, /, *unnamed: Never, **named: Any) -> None:
         """Keeps arrays, tables and sizes for the runs to come, of any shape that fits; nothing is compiled
         again.
         """
@@ -397,19 +399,19 @@ class Program:
         lines += _table("implementation", parts)
         return "\n".join(lines) + "\n"
 
-    def graph(self, /, *unnamed: Any, **named: Any) -> Graph:
+    def graph(self, /, *unnamed: Never, **named: Any) -> Graph:
         """The tasks and their edges for these sizes and tables, without running anything."""
         with _AT_CALLER:
             return graph_of(self._core.graph(self._given("graph", unnamed, named)))
 
-    def simulate(self, /, *unnamed: Any, **named: Any) -> Simulation:
+    def simulate(self, /, *unnamed: Never, **named: Any) -> Simulation:
         """A run in virtual time: no kernel runs, every task takes the cycles that its kernel costs."""
         with _AT_CALLER:
             given = self._given("simulate", unnamed, named)
             return self._simulated(self._core.simulate(given, self._run_options))
 
     def simulate_on(
-        self, model: str | os.PathLike[str], /, *unnamed: Any, aicpus: int | None = None, **named: Any
+        self, model: str | os.PathLike[str], /, *unnamed: Never, aicpus: int | None = None, **named: Any
     ) -> Simulation:
         """A run in virtual time on the units of a machine model: its name, or its file.
 

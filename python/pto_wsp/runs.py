@@ -23,6 +23,8 @@ from .spans import caller_span
 from .thrown import warn_thrown_away
 
 if TYPE_CHECKING:
+    from typing_extensions import Never
+
     from .program import Program
 
 _AT_CALLER = PlacedAtCaller()
@@ -324,7 +326,7 @@ class BoundProgram(OfThisProcess):
         """Runs the program; the same as calling it."""
         self._core()
 
-    def rebind(self, /, *unnamed: Any, **named: Any) -> None:
+    def rebind(self, /, *unnamed: Never, **named: Any) -> None:
         """Exchanges arrays, tables and sizes for the runs to come; what is not named stays."""
         only_by_name("rebind", unnamed, self._program.arguments)
         with _AT_CALLER:

@@ -404,7 +404,7 @@ def _decorated(function: Callable[..., Any], name: str | None, directives: tuple
     return Workload(name or function.__name__, function, formals=formals, directives=directives, span=span)
 
 
-def combine(*parts: Any) -> Any:
+def combine(*parts: Workload | Callable[[], Any]) -> Any:
     """The tasks of all parts, ordered by their data only.
 
     Of workloads anywhere; in a workload also of functions without arguments, `combine(lambda: first(i),
@@ -413,7 +413,7 @@ def combine(*parts: Any) -> Any:
     return _join("combine", parts)
 
 
-def sequential(*parts: Any) -> Any:
+def sequential(*parts: Workload | Callable[[], Any]) -> Any:
     """The tasks of the parts one after the other: those of a part start when all of the part before are
     complete.
 

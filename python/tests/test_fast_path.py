@@ -173,14 +173,15 @@ def test_a_table_whose_elements_stop_the_program_is_passed_on():
     bound()
 
 
-def test_runs_within_each_other_are_counted():
+@pytest.mark.parametrize("options", [{}, {"timeout": 60.0}], ids=["one thread", "threads"])
+def test_runs_within_each_other_are_counted(options: dict[str, Any]):
     left = [100]
 
     @python_kernel
     def k(x: In, y: Out):
         left[0] -= 1
         if left[0] > 0:
-            program.execute(X=np.array(x), Y=np.zeros_like(y))
+            program.execute(X=np.array(x), Y=np.zeros_like(y), **options)
         y[...] = x
 
     @workload
@@ -189,7 +190,7 @@ def test_runs_within_each_other_are_counted():
 
     program = w.compile(num_threads=1)
     with pytest.raises(errors.KernelError) as caught:
-        program.execute(X=rows(1), Y=rows(1))
+        program.execute(X=rows(1), Y=rows(1), **options)
     error: BaseException | None = caught.value
     while error is not None and error.__context__ is not None:
         error = error.__context__
@@ -197,7 +198,7 @@ def test_runs_within_each_other_are_counted():
     assert left == [84]
     left = [16]
     y = np.zeros((1, 64), np.float32)
-    program.execute(X=rows(1), Y=y)
+    program.execute(X=rows(1), Y=y, **options)
     assert (y == 1).all()
 
 

@@ -105,6 +105,8 @@ def test_every_operation_of_kernels_is_in_the_reference() -> None:
     names = set().union(*(documented(page.read_text(encoding="utf-8")) for page in pages))
     assert pto.__all__
     assert sorted(name for name in pto.__all__ if f"pto.{name}" not in names) == []
+    named = {name.split(".")[1] for name in names if name.startswith("pto.")}
+    assert sorted(named - set(pto.__all__)) == []
 
 
 def test_every_class_of_errors_is_in_the_reference() -> None:

@@ -18,6 +18,7 @@ from pto_wsp import (
     TaskWindow,
     Tensor,
     Tile,
+    combine,
     errors,
     f16,
     f32,
@@ -26,6 +27,7 @@ from pto_wsp import (
     load,
     pto,
     python_kernel,
+    sequential,
     tensor,
     tile,
     workload,
@@ -112,6 +114,8 @@ def w(
         pass
     for i in P(lens[0] ** 2):  # mistake
         pass
+    for i in P("rows"):  # mistake
+        pass
     for i, j, k in P(rows, 64):  # mistake
         pass
     for i in P(rows):
@@ -148,6 +152,12 @@ stats = program.exectue(X=np.zeros((4, 64)))  # mistake
 print(program.execute(X=1).num_task)  # mistake
 print(program.graph(X=1).edge)  # mistake
 program.execute_async(X=1).synchronise()  # mistake
+program.execute(3)  # mistake
+program.bind(np.zeros(3))  # mistake
+program.execute(X=1, timeout=2)
+combine(w, 3)  # mistake
+sequential("w")  # mistake
+combine(w, sequential(w, w.streams(2)), lambda: w())
 try:
     pass
 except errors.ArgumentErr:  # mistake

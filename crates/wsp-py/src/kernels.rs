@@ -247,9 +247,8 @@ pub(crate) fn call(function: &Function, cx: &KernelCx<'_>) -> Result<(), KernelF
     // The package calls a function twice that may look at what an `Out` of integers holds.
     let view = |n| Ok(KernelArray::new(cx.view_unread(n)?, keep.get(n)));
     let views: Views = (0..cx.regions().len()).map(view).collect::<Result<_, KernelFault>>()?;
-    let turn = Turn::wait();
+    let _turn = Turn::wait();
     let called = Python::try_attach(|py| {
-        turn.has_interpreter();
         stay_known(py);
         let _coordinates = Coordinates::begin(cx.scalars().get(..*ncoords).unwrap_or_default());
         within_task(|| {

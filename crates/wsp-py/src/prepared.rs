@@ -5,7 +5,7 @@ use crate::functions::Functions;
 use crate::inner::{Body, Inner};
 use crate::inputs::{Arguments, Copied, Need, exchanged};
 use crate::integers::SeenList;
-use crate::nested::Nested;
+use crate::nested;
 use crate::refusal::Refusal;
 use crate::registry::Awaited;
 use crate::results::Figures;
@@ -188,6 +188,7 @@ impl Prepared {
         // The next run begins anew, whatever stopped the one before.
         cancel.store(false, Ordering::Relaxed);
         let bound = self.bound.clone();
+        let _nested = nested::begin(py)?;
         let running = Running::spawn(cancel, Arc::default(), move || {
             let mut bound = bound.lock().unwrap_or_else(PoisonError::into_inner);
             let ran = bound.run(&claim).map(|timeline| Done { outcome: None, timeline });
@@ -239,7 +240,7 @@ impl Prepared {
             drop(bound);
             return self.run_elsewhere(py, cancel, claim);
         }
-        let _nested = Nested::begin(py)?;
+        let _nested = nested::begin(py)?;
         let _awaited = Awaited::new(&bound.cancel)?;
         let workload = &mut bound.workload;
         match py.detach(|| workload.launch(Some(&claim))) {

@@ -5,7 +5,7 @@ use crate::errors;
 use crate::functions::Functions;
 use crate::inner::Inner;
 use crate::inputs::Arguments;
-use crate::nested::Nested;
+use crate::nested;
 use crate::outcome::Ran;
 use crate::registry::{self, Awaited, Registered};
 use crate::timeline;
@@ -24,6 +24,7 @@ use wsp_backend::{Progress, RunOptions, RunningTask};
 use wsp_diag::{Code, Diagnostic};
 use wsp_runtime::clock;
 use wsp_runtime::look::{LOOKS_FOR, look_for};
+use wsp_runtime::nested::{Within, depth};
 use wsp_runtime::standing;
 use wsp_runtime::timeline::Timeline;
 use wsp_trace::python::arrays::{ELSEWHERE, OUTLIVES};
@@ -104,6 +105,7 @@ pub(crate) fn execute(
     let outcome = if limit.is_none() && inner.on_caller(&options) {
         on_caller(py, inner, arguments, options)?
     } else {
+        let _nested = nested::begin(py)?;
         let running = Running::start(inner, arguments, options, None)?;
         let _awaited = running.awaited()?;
         running.wait_within(py, limit)?;
@@ -119,7 +121,7 @@ fn on_caller(
     mut arguments: Arguments,
     options: RunOptions,
 ) -> PyResult<Option<Ran>> {
-    let _nested = Nested::begin(py)?;
+    let _nested = nested::begin(py)?;
     if let Some(again) = Again::of(inner, &arguments, &options) {
         let _awaited = Awaited::new(again.cancel())?;
         let ran = py.detach(|| again.run(inner, &mut arguments));
@@ -167,11 +169,16 @@ pub(crate) fn interruptible<R: Send>(
 ) -> PyResult<R> {
     let cancel = Arc::new(AtomicBool::new(false));
     let _awaited = Awaited::new(&cancel)?;
+    let _nested = nested::begin(py)?;
+    let depth = depth();
     py.detach(|| {
         std::thread::scope(|scope| {
             let (send, receive) = mpsc::channel();
             let flag = cancel.clone();
-            scope.spawn(move || send.send(work(flag)));
+            scope.spawn(move || {
+                let _within = Within::runs(depth);
+                send.send(work(flag))
+            });
             loop {
                 match receive.recv_timeout(LOOK) {
                     Ok(done) => return Ok(done),
@@ -417,6 +424,7 @@ impl Running {
         if self.is_elsewhere() {
             return Ok(true);
         }
+        turns::leave();
         loop {
             let look = clock::now() + LOOK;
             let until = deadline.map_or(look, |deadline| deadline.min(look));

@@ -4,6 +4,7 @@ use crate::errors;
 use crate::functions::Functions;
 use crate::inner::Inner;
 use crate::inputs::Arguments;
+use crate::nested;
 use crate::results::Figures;
 use crate::runs::{Limit, Running, internal};
 use crate::watch;
@@ -63,6 +64,7 @@ impl Run {
         options: RunOptions,
         limit: Option<Limit>,
     ) -> PyResult<Run> {
+        let _nested = nested::begin(py)?;
         let running = Running::start(
             inner,
             arguments,

@@ -100,12 +100,14 @@ pub mod aicpu;
 pub mod clock;
 pub mod domain;
 pub mod look;
+pub mod nested;
 pub mod process;
 pub mod simulate;
 pub mod standing;
 pub mod storage;
 pub mod tg;
 pub mod timeline;
+pub mod turns;
 
 pub use config::{RunConfig, TracePolicy, worker_threads};
 pub use config_error::ConfigError;

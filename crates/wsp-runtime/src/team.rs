@@ -10,6 +10,7 @@
 
 use crate::StartError;
 use crate::look::{LOOKS_FOR, look_for};
+use crate::nested::{self, Within};
 use rayon_core::{Scope, ThreadBuilder, ThreadPool, ThreadPoolBuilder};
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -108,9 +109,10 @@ impl Team {
         let Some(Threads { pool: Some(pool), .. }) = &self.threads else {
             return Ok((here(None), Vec::new()));
         };
-        let count = items.len();
+        let (count, depth) = (items.len(), nested::depth());
         let (left, places) = (AtomicUsize::new(count), Mutex::new(Places::new(items)));
         let job = || {
+            let _within = Within::runs(depth);
             let begun = lock(&places).begin();
             if let Some((at, item)) = begun {
                 let result = work(item);
@@ -143,7 +145,11 @@ impl Team {
     /// Starts a job that nothing waits for, and that must not panic; at most as many as there are threads.
     pub(crate) fn spawn(&self, job: impl FnOnce() + Send + 'static) {
         if let Some(Threads { pool: Some(pool), .. }) = &self.threads {
-            pool.spawn(job);
+            let depth = nested::depth();
+            pool.spawn(move || {
+                let _within = Within::runs(depth);
+                job();
+            });
         }
     }
 
@@ -156,10 +162,12 @@ impl Team {
             let reason = "the team has no thread of its own".to_owned();
             return Err(StartError::Threads { wanted: 1, started: 0, reason });
         };
-        let pool = pool.clone();
+        let (pool, depth) = (pool.clone(), nested::depth());
         pool.spawn(move || {
             HAS_THE_ONLY_JOB.set(true);
+            let within = Within::runs(depth);
             let tell = job();
+            drop(within);
             HAS_THE_ONLY_JOB.set(false);
             drop(self);
             tell();
@@ -517,6 +525,23 @@ mod tests {
         let (doubled, here) = told.recv().expect("the job tells");
         assert_eq!(doubled, Ok((here, vec![2, 4])));
         assert_ne!(here, thread::current().id());
+    }
+
+    #[test]
+    fn threads_work_within_the_runs_of_the_thread_that_gives_them_work() {
+        let (outer, inner, (tells, told)) = (team(1), team(1), mpsc::channel());
+        let depths = |team: &Team| team.each(vec![()], |()| nested::depth(), nested::depth);
+        let within = Within::runs(3);
+        assert_eq!(depths(&inner), Ok((3, vec![3])));
+        let job = Box::new(move || -> Tell {
+            let _within = Within::runs(nested::depth() + 1);
+            let found = depths(&inner);
+            Box::new(move || tells.send((found, nested::depth())).expect("the test waits for it"))
+        });
+        assert_eq!(outer.stand_by_after(job), Ok(()));
+        drop(within);
+        assert_eq!(told.recv(), Ok((Ok((4, vec![4])), 0)));
+        assert_eq!(nested::depth(), 0);
     }
 
     #[test]

@@ -108,6 +108,6 @@ none of them, or there are too many. Objects that the package makes, such as `St
 The message says which argument it is; the error is a `TypeError`, too.";
     pub NESTED = 1274, "runs within each other",
         "\
-A `@python_kernel` runs a program, whose Python kernel runs one again, and so on, all on one thread: each takes a part of the thread's stack,
-which has room for 16. Call `execute` again when it has ended, in a loop of Python.";
+A `@python_kernel` runs a program, whose Python kernel runs one again, and so on: each takes a part of its thread's stack, which has room
+for 16, or has threads of its own while those of the runs around it wait. Call `execute` again when it has ended, in a loop of Python.";
 }
