@@ -8,7 +8,7 @@ use crate::codes::{HOST_RUN, NOT_BUILT};
 use crate::npy;
 use crate::shared::leftover::output;
 use crate::shared::work_folder::WorkFolder;
-use compiler::{Compiler, LINK_OPTIONS, OPTIONS};
+use compiler::{COMMON_LEVEL, Compiler, LINK_OPTIONS, OPTIONS, OWN_LEVEL};
 use kept::{
     are_there, damage, discard_old, filled, not_written, note, place, refuse_taken, temporary, write,
 };
@@ -95,7 +95,8 @@ impl HostBuilder {
             let said = output(Command::new(&name).arg("--version")).ok()?;
             let mut key = ContentKey::of(name.as_encoded_bytes());
             key.add(&said.stdout);
-            OPTIONS.iter().chain(&LINK_OPTIONS).for_each(|option| key.add(option.as_bytes()));
+            let options = OPTIONS.iter().chain(&[OWN_LEVEL, COMMON_LEVEL]).chain(&LINK_OPTIONS);
+            options.for_each(|option| key.add(option.as_bytes()));
             Some((name, key))
         };
         let tried: Vec<String> = candidates.iter().map(|name| format!("`{}`", name.display())).collect();
@@ -216,7 +217,7 @@ impl HostRunner for HostBuilder {
         let compiler = Compiler { name: &compiler, platform };
         std::thread::scope(|scope| {
             let objects = scope.spawn(|| objects::take(&kept, &compiler, package, partial.path()));
-            compiler.compile(partial.path(), &OWN_SOURCES)?;
+            compiler.compile(partial.path(), &OWN_SOURCES, OWN_LEVEL)?;
             objects.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })?;
         compiler.link(partial.path(), library.as_ref().map(|(path, _)| path))?;

@@ -17,6 +17,7 @@ pub const FILES: Headers = Headers(&[
     "pto/host/arrange.hpp",
     "pto/host/bytes.hpp",
     "pto/host/clock.hpp",
+    "pto/host/code.hpp",
     "pto/host/convert.hpp",
     "pto/host/core.hpp",
     "pto/host/cores.hpp",
@@ -47,4 +48,4 @@ pub const FILES: Headers = Headers(&[
 ]);
 
 /// What the program of a package consists of beside the package's own: the same for all, so that it is compiled once.
-pub const SOURCES: Headers = Headers(&["inputs.cpp", "run.cpp"]);
+pub const SOURCES: Headers = Headers(&["inputs.cpp", "instructions.cpp", "run.cpp"]);

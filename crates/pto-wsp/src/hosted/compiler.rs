@@ -10,10 +10,13 @@ use std::process::{Command, Output, Stdio};
 use wsp_ascend::{COMMON_SOURCES, OWN_SOURCES};
 use wsp_diag::Diagnostic;
 
-/// Options with which files are compiled, beside the one of the platform. Most launches take less time than their compilation, which `-O1` makes longer
-/// by half.
-pub(super) const OPTIONS: [&str; 7] =
-    ["-std=c++17", "-Og", "-pthread", "-DWSP_ONE_FILE", "-I.", "-Iinclude", "-Ihost"];
+/// Options with which files are compiled, beside the level and the one of the platform.
+pub(super) const OPTIONS: [&str; 6] =
+    ["-std=c++17", "-pthread", "-DWSP_ONE_FILE", "-I.", "-Iinclude", "-Ihost"];
+/// The level of files of a package's own: they call what instructions do, and most launches take less time than their compilation.
+pub(super) const OWN_LEVEL: &str = "-O0";
+/// The level of what all packages have in common, which is compiled once. `-O1` takes longer by half.
+pub(super) const COMMON_LEVEL: &str = "-Og";
 /// Options with which objects are linked.
 pub(super) const LINK_OPTIONS: [&str; 1] = ["-pthread"];
 
@@ -41,13 +44,19 @@ impl Compiler<'_> {
             .help("`wsp emit FILE --target ascend_910b -o FOLDER` writes it")
     }
 
-    /// Compiles files of a package side by side, to objects at the root of its folder.
-    pub(super) fn compile(&self, folder: &Path, files: &[impl AsRef<str>]) -> Result<(), Diagnostic> {
+    /// Compiles files of a package side by side at a level, to objects at the root of its folder.
+    pub(super) fn compile(
+        &self,
+        folder: &Path,
+        files: &[impl AsRef<str>],
+        level: &str,
+    ) -> Result<(), Diagnostic> {
         let (mut running, mut found) = (Vec::new(), None);
         for file in files {
             let mut command = Command::new(self.name);
             command
                 .args(OPTIONS)
+                .arg(level)
                 .arg(format!("-DPTO_PLATFORM={}", self.platform))
                 .arg("-c")
                 .arg(format!("{}.cpp", file.as_ref()));

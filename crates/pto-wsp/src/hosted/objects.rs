@@ -1,6 +1,6 @@
 //! What the programs of all packages have in common, which a compiler compiles once for a platform: it reads arrays and runs simulated cores.
 
-use super::compiler::Compiler;
+use super::compiler::{COMMON_LEVEL, Compiler};
 use super::kept::{are_there, make, not_written, note, place, temporary, write};
 use crate::shared::leftover::is_at;
 use std::fs::{self, File, TryLockError};
@@ -132,7 +132,7 @@ pub(super) fn take(
     for (path, bytes) in common_files(package) {
         write(partial.path(), path, bytes)?;
     }
-    compiler.compile(partial.path(), &COMMON_SOURCES)?;
+    compiler.compile(partial.path(), &COMMON_SOURCES, COMMON_LEVEL)?;
     for folder in FOLDERS {
         let path = partial.path().join(folder);
         if path.exists() {

@@ -7,8 +7,8 @@ use wsp_backend::PackagePart;
 /// Files (`.cpp`) that the program of a package is compiled from: those of its own. One includes `orchestration.cpp`, which needs the same headers, and
 /// the other all kernels.
 pub const OWN_SOURCES: [&str; 2] = ["main", "aicore_dispatch"];
-/// Those that are the same for all packages, so that they are compiled once.
-pub const COMMON_SOURCES: [&str; 2] = ["host/inputs", "host/run"];
+/// Those that are the same for all packages, so that they are compiled once. The first one has code that others refer to.
+pub const COMMON_SOURCES: [&str; 3] = ["host/instructions", "host/inputs", "host/run"];
 
 /// Both, as a compiler is given them.
 fn sources() -> String {

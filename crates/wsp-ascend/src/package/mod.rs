@@ -10,7 +10,7 @@
 //! | `expander.inc` | of a workload, its tasks as loops |
 //! | `aicore_dispatch.cpp` | the task of a number |
 //! | `host_kernels.hpp` | the kernels that the host runs, where a workload has some |
-//! | `main.cpp`, `host/` | a program of the host that runs the launch on simulated cores; `host/inputs.cpp` and `host/run.cpp` are the same for all |
+//! | `main.cpp`, `host/` | a program of the host that runs the launch on simulated cores; `host/instructions.cpp`, `host/inputs.cpp` and `host/run.cpp` are the same for all |
 //! | `include/` | headers of the above |
 //! | `CMakeLists.txt`, `manifest.json` | how it is built, and what it was made from |
 

@@ -1,6 +1,6 @@
 //! C++ that includes the headers.
 
-use crate::toolchain::{compiler, write};
+use crate::toolchain::{compiler, instructions, write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use wsp_ascend::host::FILES;
@@ -64,7 +64,12 @@ fn literal(text: &str) -> Option<String> {
 pub(crate) fn build(folder: &Path, platform: &str, optimised: &str, file: &str) -> PathBuf {
     let program = format!("program-{platform}");
     let warnings = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"];
-    let output = compile(folder, platform, &[&warnings[..], &[optimised, "-o", &program, file]].concat());
+    let object = instructions(platform).display().to_string();
+    let output = compile(
+        folder,
+        platform,
+        &[&warnings[..], &[optimised, "-DWSP_ONE_FILE", "-o", &program, file, &object]].concat(),
+    );
     let errors = String::from_utf8_lossy(&output.stderr);
     let shown: String = errors.chars().take(6000).collect();
     assert!(output.status.success(), "on {platform}, in {}:\n{shown}", folder.display());

@@ -1,7 +1,7 @@
 //! Many kernels in one program of the host.
 
 use crate::bench::{COLS, Kernel, ROWS, element, told};
-use crate::toolchain::{compiler, write};
+use crate::toolchain::{compiler, instructions, write};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -162,9 +162,8 @@ impl Batch {
             }
         }
         let mut compile = compile(self.chip);
-        // Many runs take less with a compiler that takes longer.
-        compile.args(self.left_out.iter().map(|_| "-Og"));
-        compile.args(["main.cpp", "-o", "main"]).current_dir(&folder);
+        compile.args(["-DWSP_ONE_FILE", "main.cpp", "-o", "main"]).current_dir(&folder);
+        compile.arg(instructions(self.chip.name()));
         succeed(&mut compile);
         let told = succeed(Command::new(folder.join("main")).current_dir(&folder));
         let (mut wrong, mut lines) = (String::new(), told.lines());
@@ -225,74 +224,95 @@ impl Batch {
             }
             text += "}\n";
         }
+        self.runs_of(&mut text, &left_out);
+        (text, left_out.into_iter().map(|(.., is_inner)| is_inner).collect())
+    }
+
+    /// A function for each kernel, a table of the runs with what they are given, one of the synchronisations that are left out, and the main function: code
+    /// for each run by itself would take a compiler longer than the kernels do.
+    fn runs_of(&self, text: &mut String, left_out: &[(usize, usize, bool)]) {
         let _ = writeln!(text, "[[maybe_unused]] static constexpr size_t exchanged = {};", self.exchanged);
-        text += "struct Blank { void* at; template <typename T> operator T*() const { return static_cast<T*>(at); } };\n\
-                 static pto::host::Tensors all;\n\
-                 [[maybe_unused]] static Blank blank() { return {all.blank(\"exchange\", exchanged)}; }\n\
-                 using Body = std::string (*)(float*, float*);\n\
-                 static void run(int number, Body body, bool keep) {\n\
-                 float* x = static_cast<float*>(all.read(\"x.bin\"));\n\
-                 float* y = static_cast<float*>(all.read(\"zeros.bin\"));\n\
-                 std::string fault = body(x, y);\n\
-                 for (char& c : fault) { if (c == '\\n') { c = ' '; } }\n\
-                 std::printf(\"%d %s%s\", number, fault.c_str(), keep ? \"\\n\" : \" \");\n\
-                 if (keep) { all.write(y, \"y_\" + std::to_string(number) + \".bin\"); }\n\
-                 all.clear();\n}\n\
-                 static int line = 0;\n\
-                 static bool is_line(const pto::host::Sync& sync) { return sync.site.line == line && std::strcmp(sync.site.file, \"main.cpp\") == 0; }\n\
-                 static const Body bodies[] = {\n";
-        for (at, run) in self.runs.iter().enumerate() {
-            let arguments: Vec<String> =
-                self.texts[run.kernel].arguments.iter().map(|of| run.argument(&of.name, at)).collect();
-            let source = &self.texts[run.kernel];
-            let space = format!("case_{}::k_kernel", run.kernel);
+        *text += RUN;
+        for (at, source) in self.texts.iter().enumerate() {
+            let given = (0..source.arguments.len()).map(|place| format!("given[{place}]"));
             let body = if source.tasks.is_empty() {
-                format!("return pto::host::run([&] {{ {space}::k_body({}); }});", arguments.join(", "))
+                let given: Vec<String> = given.collect();
+                let given = given.join(", ");
+                format!("return pto::host::run([&] {{ case_{at}::k_kernel::k_body({given}); }});")
             } else {
-                let arguments = [vec!["tasks".to_owned()], arguments].concat().join(", ");
-                format!(
-                    "case_{}::Tasks tasks; {space}::k_tasks({arguments}); return tasks.fault;",
-                    run.kernel
-                )
+                let given: Vec<String> = std::iter::once("tasks".to_owned()).chain(given).collect();
+                let given = given.join(", ");
+                format!("case_{at}::Tasks tasks; case_{at}::k_kernel::k_tasks({given}); return tasks.fault;")
             };
-            let _ = writeln!(
-                text,
-                "[]([[maybe_unused]] float* x, [[maybe_unused]] float* y) -> std::string {{ {body} }},"
-            );
+            let _ = writeln!(text, "static std::string body_{at}(const Given* given) {{ {body} }}");
         }
-        text += "};\nint main() {\npto::host::on_fault = pto::host::OnFault::Record;\n\
-                 int number = 0;\nfor (Body body : bodies) { run(number++, body, true); }\n\
-                 pto::host::omits = is_line;\n";
-        for (kernel, line, _) in &left_out {
-            let own = (0..self.runs.len()).filter(|at| self.runs[*at].kernel == *kernel);
-            let own: Vec<String> = own.map(|at| at.to_string()).collect();
-            let _ = writeln!(
-                text,
-                "line = {line}; for (int at : {{{}}}) {{ run(at, bodies[at], false); }} std::puts(\"\");",
-                own.join(", ")
-            );
+        let most = self.texts.iter().map(|source| source.arguments.len()).max().unwrap_or(0);
+        let _ = writeln!(text, "static const struct {{ Body body; Given given[{most}]; }} runs[] = {{");
+        for (at, run) in self.runs.iter().enumerate() {
+            let arguments = &self.texts[run.kernel].arguments;
+            let given: Vec<String> = arguments.iter().map(|of| run.argument(&of.name, at)).collect();
+            let _ = writeln!(text, "{{body_{}, {{{}}}}},", run.kernel, given.join(", "));
         }
-        (text + "return 0;\n}\n", left_out.into_iter().map(|(.., is_inner)| is_inner).collect())
+        *text += "};\n[[maybe_unused]] static const struct { int line, first, end; } omissions[] = {\n";
+        for (kernel, line, _) in left_out {
+            // Those of a kernel stand together.
+            let first = self.runs.partition_point(|run| run.kernel < *kernel);
+            let end = self.runs.partition_point(|run| run.kernel <= *kernel);
+            let _ = writeln!(text, "{{{line}, {first}, {end}}},");
+        }
+        // No array is empty.
+        *text += "{0, 0, 0}};\nint main() {\npto::host::on_fault = pto::host::OnFault::Record;\n\
+                  int number = 0;\nfor (const auto& of : runs) { run(number++, of.body, of.given, true); }\n\
+                  pto::host::omits = is_line;\nfor (const auto& gone : omissions) {\nif (gone.line == 0) { break; }\n\
+                  line = gone.line;\nfor (int at = gone.first; at < gone.end; ++at) { run(at, runs[at].body, runs[at].given, false); }\n\
+                  std::puts(\"\");\n}\nreturn 0;\n}\n";
     }
 }
+
+/// What runs a kernel: it is given numbers, and tensors from files; of `x`, which is number 1, of `y`, which is 2, or blank ones.
+const RUN: &str = "static pto::host::Tensors all;\nstatic float* x = nullptr;\nstatic float* y = nullptr;
+struct Given {
+    const char* file;
+    uint32_t number;
+    void* tensor() const {
+        if (file != nullptr) { return all.read(file); }
+        return number == 1 ? x : number == 2 ? y : all.blank(\"exchange\", exchanged);
+    }
+    template <typename T> operator T*() const { return static_cast<T*>(tensor()); }
+    operator uint32_t() const { return number; }
+};
+using Body = std::string (*)(const Given*);
+static void run(int number, Body body, const Given* given, bool keep) {
+    x = static_cast<float*>(all.read(\"x.bin\"));
+    y = static_cast<float*>(all.read(\"zeros.bin\"));
+    std::string fault = body(given);
+    for (char& c : fault) { if (c == '\\n') { c = ' '; } }
+    std::printf(\"%d %s%s\", number, fault.c_str(), keep ? \"\\n\" : \" \");
+    if (keep) { all.write(y, \"y_\" + std::to_string(number) + \".bin\"); }
+    all.clear();
+}
+static int line = 0;
+static bool is_line(const pto::host::Sync& sync) { return sync.site.line == line && std::strcmp(sync.site.file, \"main.cpp\") == 0; }
+";
 
 impl Run {
     /// The argument of this run, which has a number, that has a name.
     fn argument(&self, name: &str, at: usize) -> String {
         match self.case.given.get(name) {
-            Some(Given::Number(n)) => return format!("{n}u"),
-            Some(_) => return format!("Blank{{all.read(\"{}\")}}", file_of(name, at)),
+            Some(Given::Number(n)) => return format!("{{nullptr, {n}u}}"),
+            Some(_) => return format!("{{\"{}\", 0u}}", file_of(name, at)),
             None => {}
         }
-        match name {
-            "x_gm" => "x".to_owned(),
-            "y_gm" => "y".to_owned(),
-            _ if name.starts_with("exchange_") || name.starts_with("slot_") => "blank()".to_owned(),
+        let number = match name {
+            "x_gm" => 1,
+            "y_gm" => 2,
+            _ if name.starts_with("exchange_") || name.starts_with("slot_") => 0,
             _ => {
                 let word = ["desc_a", "desc_b", "desc_c", "desc_d"].iter().position(|known| *known == name);
-                format!("{}u", self.case.words[word.unwrap_or_else(|| panic!("an argument {name}"))])
+                self.case.words[word.unwrap_or_else(|| panic!("an argument {name}"))]
             }
-        }
+        };
+        format!("{{nullptr, {number}u}}")
     }
 }
 

@@ -21,7 +21,7 @@ namespace pto::host {
 class Tensors {
 public:
     // A tensor with the contents of a file.
-    void *read(const std::string &path) {
+    PTO_HOST_CODE void *read(const std::string &path) {
         std::FILE *file = std::fopen(path.c_str(), "rb");
         if (file == nullptr) {
             fail("cannot open", path);
@@ -45,14 +45,14 @@ public:
     void *blank(const std::string &name, size_t bytes) { return add(name, bytes, false); }
 
     // A tensor with these contents.
-    void *given(const std::string &name, const void *contents, size_t bytes) {
+    PTO_HOST_CODE void *given(const std::string &name, const void *contents, size_t bytes) {
         uint8_t *data = add(name, bytes, true);
         std::copy_n(static_cast<const uint8_t *>(contents), bytes, data);
         return data;
     }
 
     // The bytes of a tensor, with `blank` for one that holds no value.
-    static std::vector<uint8_t> contents(const void *tensor, uint8_t blank = 0xFF) {
+    PTO_HOST_CODE static std::vector<uint8_t> contents(const void *tensor, uint8_t blank = 0xFF) {
         const Global *global = core().tensor_at(tensor);
         if (global == nullptr) {
             return {};
@@ -74,7 +74,7 @@ public:
         Elements unused, read;
         bool given = false;
     };
-    static Unwritten unwritten(const void *tensor, size_t elem_bytes) {
+    PTO_HOST_CODE static Unwritten unwritten(const void *tensor, size_t elem_bytes) {
         Unwritten found;
         const Global *global = core().tensor_at(tensor);
         if (global == nullptr) {
@@ -104,7 +104,7 @@ public:
     }
 
     // Writes a tensor to a file; a byte that holds no value is 255.
-    void write(const void *tensor, const std::string &path) const {
+    PTO_HOST_CODE void write(const void *tensor, const std::string &path) const {
         if (core().tensor_at(tensor) == nullptr) {
             fail("no tensor begins where this is written from:", path);
         }
@@ -120,7 +120,7 @@ public:
     }
 
     // Forgets all tensors: addresses of them are used no longer.
-    void clear() {
+    PTO_HOST_CODE void clear() {
         clear_tensors();
         storage_.clear();
     }
@@ -128,12 +128,12 @@ public:
 private:
     static constexpr size_t gap = 4096;
 
-    [[noreturn]] static void fail(const char *what, const std::string &path) {
+    [[noreturn]] PTO_HOST_CODE static void fail(const char *what, const std::string &path) {
         std::fprintf(stderr, "%s %s\n", what, path.c_str());
         std::exit(2);
     }
 
-    uint8_t *add(const std::string &name, size_t bytes, bool written) {
+    PTO_HOST_CODE uint8_t *add(const std::string &name, size_t bytes, bool written) {
         if (bytes > UINT32_MAX - gap) {
             fail("too large:", name);
         }
@@ -154,7 +154,7 @@ PTO_HOST_STATE inline const char *&running_task() {
 }
 
 // Ends the program where a kernel divides whole numbers by 0: a core gives any number there.
-inline void stop_at_division(int) {
+PTO_HOST_CODE void stop_at_division(int) {
     const char *task = running_task();
     std::fputs(task == nullptr ? "" : "error: task ", stderr);
     std::fputs(task == nullptr ? "" : task, stderr);

@@ -60,7 +60,7 @@ inline float sqrt_of(float x) { return std::sqrt(x); }
 inline float rsqrt_of(float x) { return 1 / std::sqrt(x); }
 inline float recip_of(float x) { return 1 / x; }
 
-[[gnu::noinline]] inline void unary(const char *name, const View &dst, const View &src, const Unary &op, Site site) {
+PTO_HOST_APART void unary(const char *name, const View &dst, const View &src, const Unary &op, Site site) {
     Instruction run(name, PIPE_V, site);
     with_numbers(src.elem, [&](auto zero) {
         Matrix<decltype(zero)> all = read<decltype(zero)>(run, src);
@@ -73,7 +73,7 @@ inline float recip_of(float x) { return 1 / x; }
     run.end();
 }
 
-[[gnu::noinline]] inline void binary(const char *name, const View &dst, const View &a, const View &b, const Binary &op,
+PTO_HOST_APART void binary(const char *name, const View &dst, const View &a, const View &b, const Binary &op,
                                      Site site) {
     Instruction run(name, PIPE_V, site);
     with_numbers(a.elem, [&](auto zero) {
@@ -91,7 +91,7 @@ inline float recip_of(float x) { return 1 / x; }
 }
 
 // `first`: whether the scalar is the first operand.
-[[gnu::noinline]] inline void scalar(const char *name, const View &dst, const View &src, double value, bool first,
+PTO_HOST_APART void scalar(const char *name, const View &dst, const View &src, double value, bool first,
                                      const Binary &op, Site site) {
     Instruction run(name, PIPE_V, site);
     with_numbers(src.elem, [&](auto zero) {

@@ -6,7 +6,7 @@
 namespace pto {
 namespace host {
 
-[[gnu::noinline]] inline void transpose(const View &dst, const View &src, const View &own, Site site) {
+PTO_HOST_APART void transpose(const View &dst, const View &src, const View &own, Site site) {
     Instruction run("TTRANS", PIPE_V, site);
     with_numbers(src.elem, [&](auto zero) {
         const auto all = read<decltype(zero)>(run, src);
@@ -26,7 +26,7 @@ namespace host {
 }
 
 // Elements by their number in the storage of `src`.
-[[gnu::noinline]] inline void gather(const View &dst, const View &src, const View &places, const View &own, Site site) {
+PTO_HOST_APART void gather(const View &dst, const View &src, const View &places, const View &own, Site site) {
     Instruction run("TGATHER", PIPE_V, site);
     check(run, src);
     const Matrix<int64_t> numbers = read<int64_t>(run, places);

@@ -35,7 +35,7 @@ struct Access {
     // The buffer of the tile, where the kernel says it, else 0.
     uint32_t buffer;
 
-    void say(std::string &text) const {
+    PTO_HOST_CODE void say(std::string &text) const {
         host::say(text, {"instruction ", instruction, " ", name, " (", site, ") on ", name_of(run.pipe())});
     }
 };
@@ -44,11 +44,11 @@ struct Access {
 class Log {
 public:
     // Forgets all accesses; numbers go on, so that those in states of bytes are known to be older.
-    void clear() {
+    PTO_HOST_CODE void clear() {
         base_ += static_cast<uint32_t>(all_.size());
         all_.clear();
     }
-    uint32_t add(const Access &access) {
+    PTO_HOST_CODE uint32_t add(const Access &access) {
         all_.push_back(access);
         return base_ + static_cast<uint32_t>(all_.size()) - 1;
     }
@@ -64,13 +64,13 @@ private:
 };
 
 // Whether all numbers of a part are the first one, which is what most accesses find: comparing a part with itself one further costs less than a loop.
-inline bool are_one(const uint32_t *numbers, Span part) {
+PTO_HOST_CODE bool are_one(const uint32_t *numbers, Span part) {
     const uint32_t others = part.end - part.first - 1;
     return std::memcmp(numbers + part.first, numbers + part.first + 1, others * sizeof(uint32_t)) == 0;
 }
 
 // Gives each byte of a part a number: first one, then as many as there are, which costs less than a loop.
-inline void fill(uint32_t *numbers, Span part, uint32_t number) {
+PTO_HOST_CODE void fill(uint32_t *numbers, Span part, uint32_t number) {
     const uint32_t count = part.end - part.first;
     uint32_t *first = numbers + part.first;
     first[0] = number;
@@ -83,13 +83,13 @@ inline void fill(uint32_t *numbers, Span part, uint32_t number) {
 class Numbers {
 public:
     Numbers() = default;
-    explicit Numbers(uint32_t size) : all_(static_cast<uint32_t *>(std::calloc(size, sizeof(uint32_t)))) {
+    PTO_HOST_CODE explicit Numbers(uint32_t size) : all_(static_cast<uint32_t *>(std::calloc(size, sizeof(uint32_t)))) {
         if (all_ == nullptr && size > 0) {
             throw std::bad_alloc();
         }
     }
     Numbers(Numbers &&other) noexcept : all_(std::exchange(other.all_, nullptr)) {}
-    Numbers &operator=(Numbers &&other) noexcept {
+    PTO_HOST_CODE Numbers &operator=(Numbers &&other) noexcept {
         std::swap(all_, other.all_);
         return *this;
     }
@@ -110,10 +110,10 @@ class Bytes {
 public:
     Bytes() = default;
     // Bytes of one core, none of which holds a value.
-    Bytes(std::string name, uint8_t *data, uint32_t size)
+    PTO_HOST_CODE Bytes(std::string name, uint8_t *data, uint32_t size)
         : name(std::move(name)), data(data), size(size), writes_(size), own_(size), written_(own_.data()) {}
     // Bytes that several cores touch: `written` is by byte what it holds, and theirs together.
-    Bytes(std::string name, uint8_t *data, uint32_t size, uint8_t *written)
+    PTO_HOST_CODE Bytes(std::string name, uint8_t *data, uint32_t size, uint8_t *written)
         : name(std::move(name)), data(data), size(size), writes_(size), written_(written) {}
 
     std::string name;
@@ -121,7 +121,7 @@ public:
     uint32_t size = 0;
 
     // An access reads bytes: they are written, and what wrote them is known to be complete.
-    [[gnu::noinline]] void read(Span part, uint32_t number, const Access &by, const Log &log, const Clocks &clocks) {
+    PTO_HOST_APART void read(Span part, uint32_t number, const Access &by, const Log &log, const Clocks &clocks) {
         if (part.first == part.end) {
             return;
         }
@@ -148,7 +148,7 @@ public:
     }
 
     // An access writes bytes: what read or wrote them is known to be complete. `value`: whether they hold a value then.
-    [[gnu::noinline]] void write(Span part, bool value, uint32_t number, const Access &by, const Log &log,
+    PTO_HOST_APART void write(Span part, bool value, uint32_t number, const Access &by, const Log &log,
                                  const Clocks &clocks) {
         if (part.first == part.end) {
             return;
@@ -167,7 +167,7 @@ public:
 
     // Bytes hold no value from now on.
     void poison(Span part) { std::memset(written_ + part.first, 0, part.end - part.first); }
-    void poison_all() {
+    PTO_HOST_CODE void poison_all() {
         poison({0, touched_});
         touched_ = 0;
     }
@@ -177,7 +177,7 @@ public:
     Holds holds(uint32_t byte) const { return static_cast<Holds>(written_[byte]); }
 
     // Forgets all accesses.
-    void forget() {
+    PTO_HOST_CODE void forget() {
         writes_ = Numbers(size);
         reads_ = {};
     }
@@ -189,7 +189,7 @@ private:
         Numbers last, before;
     };
 
-    void note_read(Span part, uint32_t number, const Access &by, const Log &log) {
+    PTO_HOST_CODE void note_read(Span part, uint32_t number, const Access &by, const Log &log) {
         Reads &reads = reads_[static_cast<size_t>(by.run.unit)];
         if (reads.last.all() == nullptr) {
             reads = {Numbers(size), Numbers(size)};
@@ -224,7 +224,7 @@ private:
     }
 
     // Whether eight bytes from one on, of a part that ends there, hold values of which no read has to be noted: the lowest bit of each is set.
-    bool eight_are_read(uint32_t byte, uint32_t end) const {
+    PTO_HOST_CODE bool eight_are_read(uint32_t byte, uint32_t end) const {
         constexpr uint64_t lowest = 0x0101010101010101;
         const uint8_t *first = written_ + byte;
         if (end - byte < 8 || reinterpret_cast<uintptr_t>(first) % 8 != 0) {
@@ -233,12 +233,12 @@ private:
         return (__atomic_load_n(reinterpret_cast<const uint64_t *>(first), __ATOMIC_RELAXED) & lowest) == lowest;
     }
 
-    void check_all(const uint32_t *numbers, Span part, const char *what, const Access &by, const Log &log,
+    PTO_HOST_CODE void check_all(const uint32_t *numbers, Span part, const char *what, const Access &by, const Log &log,
                    const Clocks &clocks) const {
         each(numbers, part, [&](uint32_t byte, uint32_t number) { check_order(byte, log.find(number), what, by, clocks); });
     }
 
-    void check_order(uint32_t byte, const Access *other, const char *what, const Access &by,
+    PTO_HOST_CODE void check_order(uint32_t byte, const Access *other, const char *what, const Access &by,
                      const Clocks &clocks) const {
         // An instruction may work in place.
         if (other == nullptr || other->instruction == by.instruction || clocks.knows(by.run.unit, other->run)) {
@@ -250,7 +250,7 @@ private:
 
     // Tiles that share bytes are of one buffer. Where the kernel does not say buffers, one lies in the other: a row and
     // the column of the same bytes, a part and the whole.
-    void check_owner(uint32_t byte, const Access *writer, const Access &by) const {
+    PTO_HOST_CODE void check_owner(uint32_t byte, const Access *writer, const Access &by) const {
         if (writer == nullptr) {
             return;
         }

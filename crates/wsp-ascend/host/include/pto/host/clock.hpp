@@ -23,7 +23,7 @@ struct Stamp {
 class Clocks {
 public:
     // What follows is run by this core of a task for both.
-    void on(Side side) {
+    PTO_HOST_CODE void on(Side side) {
         side_ = side;
         both_ = true;
     }
@@ -33,24 +33,24 @@ public:
     Side side() const { return side_; }
 
     // A unit of the running core begins an instruction.
-    Stamp begin(pipe_t pipe, bool only_reads) {
+    PTO_HOST_CODE Stamp begin(pipe_t pipe, bool only_reads) {
         const int unit = own(pipe);
         return {unit, ++runs_[at(unit)], pipe == PIPE_S && only_reads};
     }
 
     // Whether a unit knows that a run is complete.
-    bool knows(int unit, const Stamp &run) const {
+    PTO_HOST_CODE bool knows(int unit, const Stamp &run) const {
         return (run.at_once && same_core(unit, run.unit)) || known_[at(unit)].runs[at(run.unit)] >= run.time;
     }
 
     // A unit has handed on its instruction.
-    void end(const Stamp &run) {
+    PTO_HOST_CODE void end(const Stamp &run) {
         if (completes_in_order(run.unit)) {
             known_[at(run.unit)].runs[at(run.unit)] = run.time;
         }
     }
 
-    void barrier(pipe_t pipe) {
+    PTO_HOST_CODE void barrier(pipe_t pipe) {
         if (pipe != PIPE_ALL) {
             known_[at(own(pipe))].runs[at(own(pipe))] = runs_[at(own(pipe))];
             return;
@@ -73,12 +73,12 @@ public:
     // An event for the other core, which any of its units may wait for.
     void set_between(pipe_t from, int id, Site site) { set({side_, from, PIPE_ALL, id}, site); }
 
-    void wait_between(pipe_t to, int id, Site site) {
+    PTO_HOST_CODE void wait_between(pipe_t to, int id, Site site) {
         wait({side_ == Side::Cube ? Side::Vector : Side::Cube, PIPE_ALL, to, id}, site);
     }
 
     // No event is set at the end of a kernel.
-    void finish() const {
+    PTO_HOST_CODE void finish() const {
         for (const Flag &flag : flags_) {
             if (flag.set) {
                 wrong("event-left-set", flag, flag.event, "is left set at the end", flag.site);
@@ -133,14 +133,14 @@ private:
     int own(pipe_t pipe) const { return unit_of(side_, pipe); }
 
     // What holds when all that a unit was given is complete.
-    Clock complete(int unit) const {
+    PTO_HOST_CODE Clock complete(int unit) const {
         Clock clock = known_[at(unit)];
         clock.runs[at(unit)] = runs_[at(unit)];
         clock.waits[at(unit)] = waits_[at(unit)];
         return clock;
     }
 
-    void set(const Event &event, Site site) {
+    PTO_HOST_CODE void set(const Event &event, Site site) {
         Flag &flag = find(event, site);
         const int from = own(event.from);
         if (flag.set) {
@@ -156,7 +156,7 @@ private:
         flag.event = event;
     }
 
-    void wait(const Event &event, Site site) {
+    PTO_HOST_CODE void wait(const Event &event, Site site) {
         Flag &flag = find(event, site);
         const int to = own(event.to);
         if (!flag.set) {
@@ -180,7 +180,7 @@ private:
         }
     }
 
-    [[noreturn]] static void wrong(const char *rule, const Flag &flag, const Event &event, const char *what,
+    [[noreturn]] PTO_HOST_CODE static void wrong(const char *rule, const Flag &flag, const Event &event, const char *what,
                                    Site site) {
         if (flag.site.file == nullptr) {
             fault(rule, {event, " ", what, " (", site, ")"});
@@ -189,7 +189,7 @@ private:
               {event, " ", what, " (", site, "); the last to ", flag.set ? "set" : "wait for", " it is ", flag.site});
     }
 
-    Flag &find(const Event &event, Site site) {
+    PTO_HOST_CODE Flag &find(const Event &event, Site site) {
         const auto [by, from, to, id] = event;
         const bool between = event.is_between();
         const pipe_t other = from == PIPE_ALL ? to : from;

@@ -14,7 +14,7 @@ enum class RoundMode { CAST_NONE, CAST_RINT, CAST_ROUND, CAST_FLOOR, CAST_CEIL, 
 namespace host {
 
 // The whole number that a number is rounded to.
-inline double to_whole(double x, RoundMode mode) {
+PTO_HOST_CODE double to_whole(double x, RoundMode mode) {
     switch (mode) {
         case RoundMode::CAST_ROUND: return std::round(x);
         case RoundMode::CAST_FLOOR: return std::floor(x);
@@ -25,7 +25,7 @@ inline double to_whole(double x, RoundMode mode) {
 }
 
 // A number rounded to one of a type of 16 bits.
-inline float to_short(float x, Elem elem, RoundMode mode) {
+PTO_HOST_CODE float to_short(float x, Elem elem, RoundMode mode) {
     const bool is_half = elem == Elem::F16;
     const auto value = [&](uint32_t bits) {
         return is_half ? half_value(static_cast<uint16_t>(bits)) : bfloat_value(static_cast<uint16_t>(bits));
@@ -50,7 +50,7 @@ inline float to_short(float x, Elem elem, RoundMode mode) {
 }
 
 // A whole number that elements of a type hold: platforms differ in what they do with others.
-inline int64_t held(const Instruction &run, double x, Elem elem) {
+PTO_HOST_CODE int64_t held(const Instruction &run, double x, Elem elem) {
     const bool negatives = elem == Elem::I8 || elem == Elem::I16 || elem == Elem::I32 || elem == Elem::I64;
     const int bits = static_cast<int>(8 * size_of(elem)) - (negatives ? 1 : 0);
     const double end = std::ldexp(1.0, bits);
@@ -60,21 +60,21 @@ inline int64_t held(const Instruction &run, double x, Elem elem) {
     return static_cast<int64_t>(x);
 }
 
-inline float converted(const Instruction &, float x, Elem to, RoundMode mode, float) {
+PTO_HOST_CODE float converted(const Instruction &, float x, Elem to, RoundMode mode, float) {
     return to == Elem::F32 ? static_cast<float>(to_whole(x, mode)) : to_short(x, to, mode);
 }
-inline int64_t converted(const Instruction &run, float x, Elem to, RoundMode mode, int64_t) {
+PTO_HOST_CODE int64_t converted(const Instruction &run, float x, Elem to, RoundMode mode, int64_t) {
     return held(run, to_whole(x, mode), to);
 }
-inline float converted(const Instruction &, int64_t x, Elem to, RoundMode mode, float) {
+PTO_HOST_CODE float converted(const Instruction &, int64_t x, Elem to, RoundMode mode, float) {
     const auto real = static_cast<float>(x);
     return to == Elem::F32 ? real : to_short(real, to, mode);
 }
-inline int64_t converted(const Instruction &run, int64_t x, Elem to, RoundMode, int64_t) {
+PTO_HOST_CODE int64_t converted(const Instruction &run, int64_t x, Elem to, RoundMode, int64_t) {
     return held(run, static_cast<double>(x), to);
 }
 
-[[gnu::noinline]] inline void convert(const View &dst, const View &src, RoundMode mode, Site site) {
+PTO_HOST_APART void convert(const View &dst, const View &src, RoundMode mode, Site site) {
     Instruction run("TCVT", PIPE_V, site);
     with_numbers(src.elem, [&](auto from) {
         const auto all = read<decltype(from)>(run, src);

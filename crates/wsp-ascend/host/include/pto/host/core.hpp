@@ -36,12 +36,12 @@ PTO_HOST_STATE inline KnownTensors &known_tensors() {
 }
 
 // A tensor at this address; `written`: whether it holds values.
-inline void add_tensor(std::string name, uint8_t *data, uint32_t size, bool written) {
+PTO_HOST_CODE void add_tensor(std::string name, uint8_t *data, uint32_t size, bool written) {
     known_tensors().all.push_back({std::move(name), data, size, std::vector<uint8_t>(size, static_cast<uint8_t>(written ? Holds::given : Holds::nothing))});
 }
 
 // By byte from a place on, whether it holds a value, and how many bytes there are; null outside of all tensors.
-inline uint8_t *values_from(const void *from, uint64_t &bytes) {
+PTO_HOST_CODE uint8_t *values_from(const void *from, uint64_t &bytes) {
     const uintptr_t place = reinterpret_cast<uintptr_t>(from);
     for (Known &known : known_tensors().all) {
         const uintptr_t first = reinterpret_cast<uintptr_t>(known.data);
@@ -54,12 +54,12 @@ inline uint8_t *values_from(const void *from, uint64_t &bytes) {
 }
 
 // Bytes of a tensor hold no values: no kernel touches them now.
-inline void forget_values(const void *from, uint64_t bytes) {
+PTO_HOST_CODE void forget_values(const void *from, uint64_t bytes) {
     if (uint8_t *values = values_from(from, bytes)) std::fill(values, values + bytes, uint8_t{0});
 }
 
 // Bytes of a tensor hold values where those of another do, from which they were copied: no kernel touches them now.
-inline void copy_values(const void *to, const void *from, uint64_t bytes) {
+PTO_HOST_CODE void copy_values(const void *to, const void *from, uint64_t bytes) {
     uint8_t *of = values_from(from, bytes), *values = values_from(to, bytes);
     if (of == nullptr || values == nullptr) return;
     std::memmove(values, of, static_cast<std::size_t>(bytes));
@@ -68,7 +68,7 @@ inline void copy_values(const void *to, const void *from, uint64_t bytes) {
 }
 
 // Forgets all tensors.
-inline void clear_tensors() {
+PTO_HOST_CODE void clear_tensors() {
     known_tensors().all.clear();
     ++known_tensors().forgotten;
 }
@@ -84,7 +84,7 @@ constexpr uint32_t line_bytes = 64;
 
 class Core {
 public:
-    Core() {
+    PTO_HOST_CODE Core() {
         for (size_t at = 0; at < storage_.size(); ++at) {
             const Memory memory = static_cast<Memory>(at);
             storage_[at].assign(capacity(memory), 0xFF);
@@ -93,7 +93,7 @@ public:
     }
 
     // A kernel begins on core `index` of its launch: memories hold nothing, and no event is set.
-    void begin_kernel(uint32_t index) {
+    PTO_HOST_CODE void begin_kernel(uint32_t index) {
         index_ = index;
         instructions_ = 0;
         clocks_ = Clocks();
@@ -109,14 +109,14 @@ public:
     void end_kernel() const { clocks_.finish(); }
 
     // A task of a run begins on core `index`. Tasks before and beside it are others' concern, and so are the lines that they write.
-    void begin_task(uint32_t index) {
+    PTO_HOST_CODE void begin_task(uint32_t index) {
         cores_ = 1;
         owns_lines_ = false;
         begin_kernel(index);
     }
 
     // A launch begins: cores may write all lines.
-    void begin_launch(uint32_t cores) {
+    PTO_HOST_CODE void begin_launch(uint32_t cores) {
         cores_ = cores;
         owns_lines_ = true;
         for (Global &global : globals_) {
@@ -125,7 +125,7 @@ public:
     }
 
     // The tensor in which an address lies; null where there is none.
-    Global *tensor_at(const void *address) {
+    PTO_HOST_CODE Global *tensor_at(const void *address) {
         const uintptr_t place = reinterpret_cast<uintptr_t>(address);
         learn_tensors();
         for (Global &global : globals_) {
@@ -150,7 +150,7 @@ public:
     bool owns_lines() const { return owns_lines_; }
 
 private:
-    void learn_tensors() {
+    PTO_HOST_CODE void learn_tensors() {
         KnownTensors &known = known_tensors();
         if (forgotten_ != known.forgotten) {
             globals_.clear();
@@ -163,7 +163,7 @@ private:
         }
     }
 
-    void restart() {
+    PTO_HOST_CODE void restart() {
         log_.restart();
         for (Bytes &bytes : memories_) {
             bytes.forget();
@@ -194,7 +194,7 @@ PTO_HOST_STATE inline Core &core() {
 // An instruction that runs: what it touches, and where.
 class Instruction {
 public:
-    Instruction(const char *name, pipe_t unit, Site site, bool only_reads = false)
+    PTO_HOST_CODE Instruction(const char *name, pipe_t unit, Site site, bool only_reads = false)
         : access_{core().clocks().begin(unit, only_reads), core().next_instruction(), name, site, {0, 0}, 0} {
         if (unit == PIPE_M || unit == PIPE_MTE1 || unit == PIPE_FIX) {
             belongs(Side::Cube);
@@ -204,7 +204,7 @@ public:
     }
 
     // In a task for both cores, it runs on the one that has its unit.
-    void belongs(Side side) const {
+    PTO_HOST_CODE void belongs(Side side) const {
         if (core().clocks().is_other(side)) {
             wrong("core", {"the ", name_of(core().clocks().side()), " runs what the ", name_of(side), " does"});
         }
@@ -214,26 +214,26 @@ public:
     void end() const { core().clocks().end(access_.run); }
 
     // From now on it touches through a tile of these bytes, of this buffer; 0 where none is said.
-    void through(Span span, uint32_t buffer = 0) {
+    PTO_HOST_CODE void through(Span span, uint32_t buffer = 0) {
         access_.through = span;
         access_.buffer = buffer;
         number_ = core().log().add(access_);
     }
 
-    [[gnu::noinline]] void read(Bytes &bytes, const std::vector<Span> &runs) const {
+    PTO_HOST_APART void read(Bytes &bytes, const std::vector<Span> &runs) const {
         for (const Span &part : runs) {
             bytes.read(part, number_, access_, core().log(), core().clocks());
         }
     }
 
     // `value`: whether bytes hold a value then.
-    [[gnu::noinline]] void write(Bytes &bytes, const std::vector<Span> &runs, bool value = true) const {
+    PTO_HOST_APART void write(Bytes &bytes, const std::vector<Span> &runs, bool value = true) const {
         for (const Span &part : runs) {
             bytes.write(part, value, number_, access_, core().log(), core().clocks());
         }
     }
 
-    [[noreturn]] void wrong(const char *rule, Pieces pieces) const {
+    [[noreturn]] PTO_HOST_CODE void wrong(const char *rule, Pieces pieces) const {
         std::string text;
         say(text, pieces);
         fault(rule, {access_, ": ", text});
@@ -245,7 +245,7 @@ private:
 };
 
 // The core writes bytes of a tensor: no other core of the launch writes in their lines of 64 bytes.
-[[gnu::noinline]] inline void own_lines(const Instruction &run, Global &global, Span part) {
+PTO_HOST_APART void own_lines(const Instruction &run, Global &global, Span part) {
     if (!core().owns_lines()) {
         return;
     }
@@ -291,14 +291,14 @@ void barrier(PTO_HOST_SITE) {
 }  // namespace pto::host
 
 // Sets an event when all earlier instructions of unit `from` are complete.
-inline void set_flag(pipe_t from, pipe_t to, event_t id, PTO_HOST_SITE) {
+PTO_HOST_CODE void set_flag(pipe_t from, pipe_t to, event_t id, PTO_HOST_SITE) {
     if (!pto::host::is_left_out({from, to, static_cast<int>(id), site})) {
         pto::host::core().clocks().set(from, to, static_cast<int>(id), site);
     }
 }
 
 // Holds back unit `to` until an event, and clears it.
-inline void wait_flag(pipe_t from, pipe_t to, event_t id, PTO_HOST_SITE) {
+PTO_HOST_CODE void wait_flag(pipe_t from, pipe_t to, event_t id, PTO_HOST_SITE) {
     if (!pto::host::is_left_out({from, to, static_cast<int>(id), site})) {
         pto::host::core().clocks().wait(from, to, static_cast<int>(id), site);
     }

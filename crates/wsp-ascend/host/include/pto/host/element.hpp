@@ -6,13 +6,13 @@
 
 namespace pto::host {
 
-inline uint32_t bits_of(float x) {
+PTO_HOST_CODE uint32_t bits_of(float x) {
     uint32_t bits = 0;
     std::memcpy(&bits, &x, sizeof bits);
     return bits;
 }
 
-inline float float_of(uint32_t bits) {
+PTO_HOST_CODE float float_of(uint32_t bits) {
     float x = 0;
     std::memcpy(&x, &bits, sizeof x);
     return x;
@@ -26,7 +26,7 @@ constexpr uint32_t shifted(uint32_t value, uint32_t shift) {
 }
 
 // IEEE 754 binary16 of a number, rounded to nearest even.
-inline uint16_t half_bits(float x) {
+PTO_HOST_CODE uint16_t half_bits(float x) {
     const uint32_t bits = bits_of(x), sign = (bits >> 16) & 0x8000U, size = bits & 0x7FFFFFFFU;
     uint32_t found = 0;
     if (size > 0x7F800000U) {
@@ -41,7 +41,7 @@ inline uint16_t half_bits(float x) {
     return static_cast<uint16_t>(sign | found);
 }
 
-inline float half_value(uint16_t half) {
+PTO_HOST_CODE float half_value(uint16_t half) {
     const uint32_t sign = (half & 0x8000U) << 16, exponent = (half >> 10) & 0x1FU, digits = half & 0x3FFU;
     if (exponent == 31) {
         return float_of(sign | 0x7F800000U | (digits << 13));
@@ -54,7 +54,7 @@ inline float half_value(uint16_t half) {
 }
 
 // The upper half of IEEE 754 binary32, rounded to nearest even.
-inline uint16_t bfloat_bits(float x) {
+PTO_HOST_CODE uint16_t bfloat_bits(float x) {
     const uint32_t bits = bits_of(x);
     const bool nan = (bits & 0x7FFFFFFFU) > 0x7F800000U;
     return static_cast<uint16_t>(nan ? (bits >> 16) | 0x40U : shifted(bits, 16));
@@ -137,7 +137,7 @@ void put_raw(uint8_t *to, T value) {
 }
 
 // The number at an address: of a real type as `float`, of a whole one as `int64_t`, of 64 bits without a sign by its bits. The other kind is none.
-inline void get(Elem elem, const uint8_t *from, float &x) {
+PTO_HOST_CODE void get(Elem elem, const uint8_t *from, float &x) {
     switch (elem) {
         case Elem::F16: x = half_value(raw<uint16_t>(from)); return;
         case Elem::BF16: x = bfloat_value(raw<uint16_t>(from)); return;
@@ -145,7 +145,7 @@ inline void get(Elem elem, const uint8_t *from, float &x) {
     }
 }
 
-inline void get(Elem elem, const uint8_t *from, int64_t &n) {
+PTO_HOST_CODE void get(Elem elem, const uint8_t *from, int64_t &n) {
     switch (elem) {
         case Elem::I8: n = raw<int8_t>(from); return;
         case Elem::I16: n = raw<int16_t>(from); return;
@@ -158,7 +158,7 @@ inline void get(Elem elem, const uint8_t *from, int64_t &n) {
 }
 
 // Puts a number at an address: rounded to nearest even, or its lowest bits.
-inline void put(Elem elem, uint8_t *to, float x) {
+PTO_HOST_CODE void put(Elem elem, uint8_t *to, float x) {
     switch (elem) {
         case Elem::F16: put_raw(to, half_bits(x)); return;
         case Elem::BF16: put_raw(to, bfloat_bits(x)); return;
@@ -166,7 +166,7 @@ inline void put(Elem elem, uint8_t *to, float x) {
     }
 }
 
-inline void put(Elem elem, uint8_t *to, int64_t n) {
+PTO_HOST_CODE void put(Elem elem, uint8_t *to, int64_t n) {
     switch (size_of(elem)) {
         case 1: put_raw(to, static_cast<uint8_t>(n)); return;
         case 2: put_raw(to, static_cast<uint16_t>(n)); return;

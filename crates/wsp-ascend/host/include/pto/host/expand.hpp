@@ -33,7 +33,7 @@ constexpr void check_expand_binary() {
 
 // Bytes that an instruction uses on a2 and a3 while it expands a column: those of a tile that it is given, else a fixed
 // place.
-[[gnu::noinline]] inline void spoil_for_column(Instruction &run, const View &column, const View *own) {
+PTO_HOST_APART void spoil_for_column(Instruction &run, const View &column, const View *own) {
     if (own != nullptr) {
         const uint32_t need = static_cast<uint32_t>((column.valid.rows + 7) / 8) * 256;
         if (!is_a5 && own->bytes() < (need < expand_bytes ? need : expand_bytes)) {
@@ -71,7 +71,7 @@ Matrix<N> read_values(Instruction &run, const View &values, Along along, const E
     return found;
 }
 
-[[gnu::noinline]] inline void expand_binary(const char *name, const View &dst, const View &src, const View &values,
+PTO_HOST_APART void expand_binary(const char *name, const View &dst, const View &src, const View &values,
                                             const View *own, Along along, const Binary &op, Site site) {
     Instruction run(name, PIPE_V, site);
     with_numbers(src.elem, [&](auto zero) {
@@ -89,7 +89,7 @@ Matrix<N> read_values(Instruction &run, const View &values, Along along, const E
     run.end();
 }
 
-[[gnu::noinline]] inline void expand(const char *name, const View &dst, const View &values, Along along, Site site) {
+PTO_HOST_APART void expand(const char *name, const View &dst, const View &values, Along along, Site site) {
     Instruction run(name, PIPE_V, site);
     check(run, dst);
     with_numbers(dst.elem, [&](auto zero) {

@@ -30,7 +30,7 @@ enum class OnFault { Exit, Record };
 PTO_HOST_STATE inline OnFault on_fault = OnFault::Exit;
 
 // A rule is broken. The text begins with the word of the rule.
-[[noreturn, gnu::noinline, gnu::cold]] inline void fault(const char *rule, Pieces pieces) {
+[[noreturn, gnu::cold]] PTO_HOST_APART void fault(const char *rule, Pieces pieces) {
     std::string text;
     say(text, {"fault [", rule, "]: "});
     say(text, pieces);

@@ -32,7 +32,7 @@ N pad_of(PadValue pad, Elem elem) {
 }
 
 // The valid part of a tile, and a value in the rest of the destination.
-[[gnu::noinline]] inline void fill_beside(const char *name, const View &dst, const View &src, PadValue pad, bool here,
+PTO_HOST_APART void fill_beside(const char *name, const View &dst, const View &src, PadValue pad, bool here,
                                           Site site) {
     Instruction run(name, PIPE_V, site);
     with_numbers(src.elem, [&](auto zero) {

@@ -7,7 +7,7 @@ namespace pto {
 namespace host {
 
 // What a product is added to: nothing, an accumulator, or a row of every row's.
-[[gnu::noinline]] inline void multiply(const char *name, const View &dst, const View *before, const View &a,
+PTO_HOST_APART void multiply(const char *name, const View &dst, const View *before, const View &a,
                                        const View &b, Site site) {
     Instruction run(name, PIPE_M, site);
     check(run, a);

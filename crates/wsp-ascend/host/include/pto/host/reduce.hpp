@@ -35,7 +35,7 @@ void reduce_lines(Instruction &run, const View &dst, const View &src, const View
 }
 
 // Values are taken from the first on.
-[[gnu::noinline]] inline void reduce(const char *name, const View &dst, const View &src, const View *own, Reduced to,
+PTO_HOST_APART void reduce(const char *name, const View &dst, const View &src, const View *own, Reduced to,
                                      const Binary &op, Site site) {
     Instruction run(name, PIPE_V, site);
     with_numbers(src.elem, [&](auto zero) {
@@ -52,7 +52,7 @@ void reduce_lines(Instruction &run, const View &dst, const View &src, const View
 }
 
 // Where a line has its first NaN, or else the first of its values that no other is better than.
-[[gnu::noinline]] inline void reduce_place(const char *name, const View &dst, const View &src, const View &own,
+PTO_HOST_APART void reduce_place(const char *name, const View &dst, const View &src, const View &own,
                                            Reduced to, bool largest, Site site) {
     Instruction run(name, PIPE_V, site);
     with_numbers(src.elem, [&](auto zero) {

@@ -64,14 +64,14 @@ constexpr void check_one_type() {
 }
 
 // The bytes of the valid part of a tile, from the first to the last.
-inline Span span(const View &view) {
+PTO_HOST_CODE Span span(const View &view) {
     const uint32_t last =
         view.at(static_cast<uint32_t>(view.valid.rows) - 1, static_cast<uint32_t>(view.valid.cols) - 1);
     return {static_cast<uint32_t>(view.address), last + size_of(view.elem)};
 }
 
 // Two tiles of an instruction share no bytes.
-[[gnu::noinline]] inline void apart(const Instruction &run, const View &dst, const View &src) {
+PTO_HOST_APART void apart(const Instruction &run, const View &dst, const View &src) {
     check(run, dst);
     check(run, src);
     const Span a = span(dst), b = span(src);
@@ -81,7 +81,7 @@ inline Span span(const View &view) {
 }
 
 // A tile is worked on in place, or the two share no bytes.
-[[gnu::noinline]] inline void in_place(const Instruction &run, const View &dst, const View &src) {
+PTO_HOST_APART void in_place(const Instruction &run, const View &dst, const View &src) {
     const bool one = dst.address == src.address && dst.memory == src.memory && size_of(dst.elem) == size_of(src.elem);
     if (!one || (dst.cols != src.cols && src.valid.rows > 1)) {
         apart(run, dst, src);

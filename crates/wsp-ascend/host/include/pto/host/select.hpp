@@ -26,7 +26,7 @@ constexpr uint32_t bit_bytes(int64_t cols) { return static_cast<uint32_t>((cols 
 
 inline uint32_t row_bytes(const View &mask) { return mask.cols * size_of(mask.elem); }
 
-inline void check_room(const Instruction &run, const View &mask, const Extents &values) {
+PTO_HOST_CODE void check_room(const Instruction &run, const View &mask, const Extents &values) {
     check(run, mask);
     if (values.rows > mask.rows || bit_bytes(values.cols) > row_bytes(mask)) {
         run.wrong("shape", {"a mask of ", Extents{mask.rows, mask.cols}, " has no room for the bits of ", values});
@@ -34,7 +34,7 @@ inline void check_room(const Instruction &run, const View &mask, const Extents &
 }
 
 // Some implementations lay the rows of a mask by its valid columns.
-inline void check_row_of_bits(const Instruction &run, const View &mask, int64_t cols) {
+PTO_HOST_CODE void check_row_of_bits(const Instruction &run, const View &mask, int64_t cols) {
     if (mask.valid.cols != bit_bytes(cols)) {
         run.wrong("shape", {"a mask of ", mask.valid.cols, " valid columns; the bits of ", cols, " elements are ",
                             bit_bytes(cols), " bytes"});
@@ -59,7 +59,7 @@ void write_bits(Instruction &run, const View &mask, const Extents &values, const
 }
 
 // The bits of a mask, for values of these extents.
-inline Matrix<int64_t> read_bits(Instruction &run, const View &mask, const Extents &values) {
+PTO_HOST_CODE Matrix<int64_t> read_bits(Instruction &run, const View &mask, const Extents &values) {
     check_room(run, mask, values);
     Bytes &bytes = opened(run, mask);
     Matrix<int64_t> found(static_cast<uint32_t>(values.rows), static_cast<uint32_t>(values.cols));
@@ -73,13 +73,13 @@ inline Matrix<int64_t> read_bits(Instruction &run, const View &mask, const Exten
     return found;
 }
 
-inline void check_comparison(const Instruction &run, const View &src, CmpMode mode) {
+PTO_HOST_CODE void check_comparison(const Instruction &run, const View &src, CmpMode mode) {
     if (src.elem == Elem::I32 && mode != CmpMode::EQ) {
         run.wrong("element", {"elements of int32_t are compared for CmpMode::EQ only"});
     }
 }
 
-[[gnu::noinline]] inline void compare(const View &mask, const View &a, const View &b, CmpMode mode, Site site) {
+PTO_HOST_APART void compare(const View &mask, const View &a, const View &b, CmpMode mode, Site site) {
     Instruction run("TCMP", PIPE_V, site);
     check_comparison(run, a, mode);
     with_numbers(a.elem, [&](auto zero) {
@@ -93,7 +93,7 @@ inline void check_comparison(const Instruction &run, const View &src, CmpMode mo
     run.end();
 }
 
-[[gnu::noinline]] inline void compare_scalar(const View &mask, const View &a, double value, CmpMode mode, Site site) {
+PTO_HOST_APART void compare_scalar(const View &mask, const View &a, double value, CmpMode mode, Site site) {
     Instruction run("TCMPS", PIPE_V, site);
     check_comparison(run, a, mode);
     with_numbers(a.elem, [&](auto zero) {
@@ -109,7 +109,7 @@ inline void check_comparison(const Instruction &run, const View &src, CmpMode mo
 }
 
 // `b`: the tile of what is taken where a bit is clear; without one it is `value`.
-[[gnu::noinline]] inline void select(const char *name, const View &dst, const View &mask, const View &a, const View *b,
+PTO_HOST_APART void select(const char *name, const View &dst, const View &mask, const View &a, const View *b,
                                      double value, const View &own, Site site) {
     Instruction run(name, PIPE_V, site);
     with_numbers(a.elem, [&](auto zero) {

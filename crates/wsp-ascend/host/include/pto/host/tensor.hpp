@@ -84,7 +84,7 @@ struct GlobalView {
     Extents extents() const { return {shape[0] * shape[1] * shape[2] * shape[3], shape[4]}; }
 
     // How many elements behind the first a row begins.
-    int64_t row(int64_t row) const {
+    PTO_HOST_CODE int64_t row(int64_t row) const {
         int64_t at = 0;
         for (size_t dim = 4; dim-- > 0;) {
             at += row % shape[dim] * stride[dim];
@@ -102,7 +102,7 @@ GlobalView view_of(const GlobalTensor<T, S, R, layout> &tensor) {
 // Where the elements of a transfer are in the memory of a tensor.
 class Place {
 public:
-    [[gnu::noinline]] Place(Instruction &run, const GlobalView &view, const Extents &tile)
+    PTO_HOST_APART Place(Instruction &run, const GlobalView &view, const Extents &tile)
         : view_(view), global_(core().tensor_at(view.data)) {
         for (size_t dim = 0; dim < 5; ++dim) {
             if (view.shape[dim] <= 0) {
@@ -123,7 +123,7 @@ public:
     }
 
     // The byte of an element.
-    uint32_t at(const Instruction &run, uint32_t row, uint32_t col) const {
+    PTO_HOST_CODE uint32_t at(const Instruction &run, uint32_t row, uint32_t col) const {
         const int64_t size = size_of(view_.elem);
         const int64_t byte = base_ + (view_.row(row) + col * view_.stride[4]) * size;
         if (byte < 0 || byte + size > global_->bytes.size) {
@@ -134,7 +134,7 @@ public:
     }
 
     // The bytes of all elements, as runs of bytes.
-    [[gnu::noinline]] std::vector<Span> runs(const Instruction &run) const {
+    PTO_HOST_APART std::vector<Span> runs(const Instruction &run) const {
         const Extents all = view_.extents();
         const uint32_t rows = static_cast<uint32_t>(all.rows), cols = static_cast<uint32_t>(all.cols);
         const uint32_t size = size_of(view_.elem);
@@ -156,7 +156,7 @@ public:
     Bytes &bytes() const { return global_->bytes; }
 
     // The core of this kernel writes bytes: no other core writes in their lines.
-    void own_lines(const Instruction &run, const std::vector<Span> &runs) const {
+    PTO_HOST_CODE void own_lines(const Instruction &run, const std::vector<Span> &runs) const {
         for (const Span &part : runs) {
             host::own_lines(run, *global_, part);
         }

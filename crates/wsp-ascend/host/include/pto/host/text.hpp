@@ -8,6 +8,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "code.hpp"
+
 namespace pto::host {
 
 // A part of a text: words, a number, or what has `void say(std::string&) const`.
@@ -20,7 +22,7 @@ public:
     template <typename T, typename = decltype(std::declval<const T &>().say(std::declval<std::string &>()))>
     Piece(const T &value) : value_(&value), say_(say_value<T>) {}
 
-    void say(std::string &text) const {
+    PTO_HOST_CODE void say(std::string &text) const {
         if (say_ != nullptr) {
             say_(text, value_);
             return;
@@ -45,7 +47,7 @@ private:
 
 using Pieces = std::initializer_list<Piece>;
 
-[[gnu::noinline, gnu::cold]] inline void say(std::string &text, Pieces pieces) {
+[[gnu::cold]] PTO_HOST_APART void say(std::string &text, Pieces pieces) {
     for (const Piece &piece : pieces) {
         piece.say(text);
     }

@@ -46,7 +46,7 @@ constexpr Form form_of(BLayout boxes, SLayout elements) {
 }
 
 // A tile of so many bytes may begin at an address.
-[[gnu::noinline]] inline void check_address(Memory memory, uint64_t bytes, int64_t address, Site site) {
+PTO_HOST_APART void check_address(Memory memory, uint64_t bytes, int64_t address, Site site) {
     if (address < 0 || address % alignment != 0) {
         fault("alignment", {"TASSIGN (", site, ") of byte ", address, ": addresses are multiples of 32 bytes"});
     }

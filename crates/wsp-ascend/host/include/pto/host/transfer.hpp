@@ -27,7 +27,7 @@ constexpr bool may_fill() {
            (dims[4] == DYNAMIC || D::Valid[1] == DYNAMIC || dims[4] == D::Valid[1]);
 }
 
-[[gnu::noinline]] inline void load(const View &dst, const GlobalView &src, Site site) {
+PTO_HOST_APART void load(const View &dst, const GlobalView &src, Site site) {
     Instruction run("TLOAD", PIPE_MTE2, site);
     run.belongs(dst.memory == Memory::UB ? Side::Vector : Side::Cube);
     check(run, dst);
@@ -54,7 +54,7 @@ constexpr bool may_fill() {
     run.end();
 }
 
-[[gnu::noinline]] inline void store(const GlobalView &dst, const View &src, bool adds, Site site) {
+PTO_HOST_APART void store(const GlobalView &dst, const View &src, bool adds, Site site) {
     Instruction run("TSTORE", src.memory == Memory::L0C ? PIPE_FIX : PIPE_MTE3, site);
     with_numbers(src.elem, [&](auto zero) {
         const auto all = read<decltype(zero)>(run, src);
@@ -82,7 +82,7 @@ constexpr bool may_fill() {
 }
 
 // Copies a part of a tile that begins at a row and column.
-[[gnu::noinline]] inline void copy_part(const char *name, pipe_t unit, const View &dst, const View &src, int64_t row,
+PTO_HOST_APART void copy_part(const char *name, pipe_t unit, const View &dst, const View &src, int64_t row,
                                         int64_t col, Site site) {
     Instruction run(name, unit, site);
     check(run, src);
@@ -119,7 +119,7 @@ constexpr bool may_fill() {
 }
 
 // A part of a tile gets the valid part of another.
-[[gnu::noinline]] inline void put_part(const char *name, pipe_t unit, const View &dst, const View &src, int64_t row,
+PTO_HOST_APART void put_part(const char *name, pipe_t unit, const View &dst, const View &src, int64_t row,
                                        int64_t col, Site site) {
     Instruction run(name, unit, site);
     check(run, dst);

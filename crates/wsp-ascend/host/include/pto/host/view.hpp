@@ -37,12 +37,12 @@ struct View {
     uint32_t bytes() const { return rows * cols * size_of(elem); }
 
     // The byte of an element in its memory.
-    uint32_t at(uint32_t row, uint32_t col) const {
+    PTO_HOST_CODE uint32_t at(uint32_t row, uint32_t col) const {
         return static_cast<uint32_t>(address) + place(row, col) * size_of(elem);
     }
 
     // The number of an element in the tile's storage.
-    uint32_t place(uint32_t row, uint32_t col) const {
+    PTO_HOST_CODE uint32_t place(uint32_t row, uint32_t col) const {
         const uint32_t box = 16 * line;
         switch (form) {
             case Form::Rows: return row * cols + col;
@@ -55,7 +55,7 @@ struct View {
 };
 
 // The bytes of the first rows and columns, as runs of bytes.
-[[gnu::noinline]] inline std::vector<Span> runs_of(const View &view, const Extents &part) {
+PTO_HOST_APART std::vector<Span> runs_of(const View &view, const Extents &part) {
     const uint32_t rows = static_cast<uint32_t>(part.rows), cols = static_cast<uint32_t>(part.cols);
     const uint32_t size = size_of(view.elem);
     std::vector<Span> runs;
@@ -100,7 +100,7 @@ void with_numbers(Elem elem, const F &f) {
 }
 
 // An instruction uses a tile: it has an address, and between one row and column and all of them are valid.
-[[gnu::noinline]] inline void check(const Instruction &run, const View &view) {
+PTO_HOST_APART void check(const Instruction &run, const View &view) {
     if (view.address < 0) {
         run.wrong("address", {"a tile has no address: TASSIGN gives one"});
     }
@@ -114,7 +114,7 @@ void with_numbers(Elem elem, const F &f) {
 }
 
 // The instruction touches through this tile from now on; gives the memory.
-inline Bytes &opened(Instruction &run, const View &view) {
+PTO_HOST_CODE Bytes &opened(Instruction &run, const View &view) {
     const uint32_t first = static_cast<uint32_t>(view.address);
     run.through({first, first + view.bytes()}, view.buffer);
     return core().memory(view.memory);
@@ -136,7 +136,7 @@ Matrix<N> read(Instruction &run, const View &view) {
 }
 
 // Two shapes that an instruction needs to be equal.
-[[gnu::noinline]] inline void same(const Instruction &run, const char *what, const Extents &have, const Extents &need) {
+PTO_HOST_APART void same(const Instruction &run, const char *what, const Extents &have, const Extents &need) {
     if (have.rows != need.rows || have.cols != need.cols) {
         run.wrong("shape", {what, " is ", have, " and should be ", need});
     }
@@ -157,7 +157,7 @@ void write(Instruction &run, const View &view, const Matrix<N> &result) {
 }
 
 // All bytes of a tile are written with what is not said.
-[[gnu::noinline]] inline void spoil(Instruction &run, const View &view) {
+PTO_HOST_APART void spoil(Instruction &run, const View &view) {
     check(run, view);
     Bytes &bytes = opened(run, view);
     const uint32_t first = static_cast<uint32_t>(view.address);

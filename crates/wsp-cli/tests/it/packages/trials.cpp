@@ -1,4 +1,4 @@
-// What stands before the program of a package that is run many times in one process. Each run has to write the bytes of the one whose tasks run
+// Runs the program of a package, whose `main` is `run_package`, many times in one process. Each run has to write the bytes of the one whose tasks run
 // as they are generated.
 //
 // Arguments: --trials, the folder of inputs, a folder for outputs, the number of seeds, that of threads or 0 for steps, then options of every
@@ -13,6 +13,9 @@
 #include <string>
 #include <vector>
 
+// All files of a package may be compiled with another name for it.
+#undef main
+
 int run_package(int argc, char **argv);
 
 namespace trials {
@@ -21,7 +24,7 @@ using Files = std::map<std::string, std::string>;
 using Words = std::vector<std::string>;
 
 // The files that a run writes; none where it fails.
-inline Files outputs(const char *inputs, const char *to, Words words) {
+static Files outputs(const char *inputs, const char *to, Words words) {
     words.insert(words.begin(), {"run", "--inputs", inputs, "--outputs", to});
     std::vector<char *> given;
     for (std::string &word : words) given.push_back(word.data());
@@ -35,7 +38,7 @@ inline Files outputs(const char *inputs, const char *to, Words words) {
     return files;
 }
 
-inline int run(int argc, char **argv) {
+static int run(int argc, char **argv) {
     if (argc < 6) return 2;
     const Words options(argv + 6, argv + argc);
     const auto ran = [&](const Words &more) {
@@ -64,8 +67,7 @@ inline int run(int argc, char **argv) {
 
 }  // namespace trials
 
-// It stands before all files of a package that are compiled together: the linker takes one of them.
-__attribute__((weak)) int main(int argc, char **argv) {
+int main(int argc, char **argv) {
     if (argc > 1 && std::strcmp(argv[1], "--trials") == 0) return trials::run(argc, argv);
     const char *kept = std::getenv("TRIALS_INPUTS");
     for (int at = 1; kept != nullptr && at + 1 < argc; ++at) {
@@ -73,5 +75,3 @@ __attribute__((weak)) int main(int argc, char **argv) {
     }
     return run_package(argc, argv);
 }
-
-#define main run_package
