@@ -204,13 +204,17 @@ fn schedule_asked_for(
     }
     let names: Vec<&str> = module.schedules.iter().map(|s| s.name.as_str()).collect();
     let mut d = Diagnostic::error(codes::UNKNOWN_SCHEDULE, format!("there is no schedule `{name}`"));
-    d = match names.as_slice() {
-        [] => d.note("the file declares no schedule"),
-        names => d.note(format!("schedules: {}", quoted(names))),
+    d = match (did_you_mean(name, names.iter().copied()), names.as_slice()) {
+        (_, []) => d
+            .note("the file declares no schedule")
+            .help(format!("ask for none, or declare it: `PTO_SCHEDULE({name}) {{ … }}`")),
+        (Some(near), names) => {
+            d.note(format!("schedules: {}", quoted(names))).help(format!("did you mean `{near}`?"))
+        }
+        (None, names) => d
+            .note(format!("schedules: {}", quoted(names)))
+            .help("ask for one of these, or for none: then the one that the source applies is taken"),
     };
-    if let Some(near) = did_you_mean(name, names) {
-        d = d.help(format!("did you mean `{near}`?"));
-    }
     Err(vec![d])
 }
 

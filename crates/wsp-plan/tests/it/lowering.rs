@@ -87,6 +87,11 @@ fn a_schedule_asked_for_replaces_the_applied_one() {
     let d = refused(&module, &options(Some("Othr")));
     assert_eq!((d.code.0, d.help), (403, vec!["did you mean `Other`?".to_owned()]));
     assert_eq!(d.notes, ["schedules: `Mine`, `Other`"]);
+    let d = refused(&module, &options(Some("Fixed")));
+    assert_eq!((d.code.0, d.notes.len()), (403, 1));
+    assert!(d.help[0].starts_with("ask for one of these, or for none"), "{:?}", d.help);
+    let d = refused(&decode().module(None), &options(Some("Fixed")));
+    assert!(d.help[0].ends_with("`PTO_SCHEDULE(Fixed) { … }`"), "{:?}", d.help);
 }
 
 #[test]

@@ -67,8 +67,12 @@ fn find<'m>(
     let list: Vec<String> = names().map(|name| format!("`{name}`")).collect();
     Err(vec![match did_you_mean(name, names()) {
         Some(meant) => diagnostic.help(format!("did you mean `{meant}`?")),
-        None if list.is_empty() => diagnostic.note("the file has no named schedule"),
-        None => diagnostic.note(format!("the schedules are {}", list.join(", "))),
+        None if list.is_empty() => diagnostic
+            .note("the file has no named schedule")
+            .help("ask for none: then that of the file is taken, if it has one"),
+        None => diagnostic
+            .note(format!("the schedules are {}", list.join(", ")))
+            .help("ask for one of these, or for none: then the one without a name is taken, if there is one"),
     }])
 }
 
