@@ -52,6 +52,13 @@ pub enum Direction {
     Mm2s,
 }
 
+/// As texts of designs have it.
+impl std::fmt::Display for Direction {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if *self == Direction::S2mm { "S2MM" } else { "MM2S" })
+    }
+}
+
 /// What tiles of a kind have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TileModel {

@@ -257,6 +257,14 @@ fn stands_for(given: DType, wanted: DType) -> bool {
     given == wanted || is_bits || given.size() == wanted.size() && is_integer(given) && is_integer(wanted)
 }
 
+fn shown(value: &ParamValue) -> String {
+    match value {
+        ParamValue::Int(value) => value.to_string(),
+        ParamValue::Float(value) => value.to_string(),
+        ParamValue::Bool(value) => value.to_string(),
+    }
+}
+
 /// The value of an argument.
 fn value(arg: &DesignArg, given: &Args) -> Result<Arg, Diagnostic> {
     let name = &arg.name;
@@ -269,13 +277,18 @@ fn value(arg: &DesignArg, given: &Args) -> Result<Arg, Diagnostic> {
                 _ => format!("`{name}` is {value}, and the sequence takes {least} to {most}"),
             },
             Some(other) => {
-                format!("`{name}` is {other:?}, and the sequence takes an integer, {least} to {most}")
+                format!("`{name}` is {}, and the sequence takes an integer, {least} to {most}", shown(&other))
             }
             None => format!("number `{name}` of the sequence is not given"),
         };
         return Err(Diagnostic::error(codes::LAUNCH, message)
             .help(format!("write `--set {name}=N`, with N from {least} to {most}")));
     };
+    if given.values.iter().any(|(known, _)| known == name) {
+        let message = format!("`{name}` is an array of the sequence, and is given as a number");
+        return Err(Diagnostic::error(codes::LAUNCH, message)
+            .help(format!("write `--input {name}=FILE.npy` instead of `--set {name}=…`")));
+    }
     let elements = shape.iter().try_fold(1u64, |all, extent| all.checked_mul(*extent));
     match given.arrays.get(name) {
         Some(array) if Some(array.len() as u64) == elements && stands_for(array.dtype(), *dtype) => {

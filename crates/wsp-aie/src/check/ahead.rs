@@ -3,31 +3,30 @@
 use super::Findings;
 use crate::codes;
 use crate::design::Design;
-use crate::run::{Deadlock, foresee};
-use wsp_diag::Diagnostic;
+use crate::mlir::Value;
+use crate::run::{Deadlock, foresee, unseen};
+use std::collections::BTreeSet;
+use wsp_diag::{Diagnostic, Span};
 
-/// Whether all was followed: where it was not, uses of buffers are to be looked at by what is written.
-pub(super) fn check(design: &Design, findings: &mut Findings) -> bool {
+/// Sequences of which each two are launched one behind the other, for what they do to buffers.
+const PAIRED: usize = 8;
+
+/// Buffers of which a use was not followed: they are to be looked at by what is written. `None` where a launch was not followed, and so none of the buffers.
+pub(super) fn check(design: &Design, findings: &mut Findings) -> Option<BTreeSet<Value>> {
     let mut is_followed = true;
     if design.sequences.is_empty() {
         let found = foresee(design, (&[], None));
         is_followed = found.is_some();
-        findings.0.extend(found.into_iter().flatten().flatten().filter(Diagnostic::is_error));
+        findings.0.extend(found.into_iter().flatten().flatten());
     }
     let (mut launched, mut hanging) = (Vec::new(), Vec::new());
     for at in 0..design.sequences.len() {
         match foresee(design, (&[], Some(at))) {
             Some(Err(deadlock)) => hanging.push((at, deadlock)),
             Some(Ok(found)) => {
-                // Uses of a buffer are the same in several sequences.
-                let is_told = |one: &Diagnostic, have: &Diagnostic| {
-                    (one.code, &one.message, &one.primary) == (have.code, &have.message, &have.primary)
-                };
-                found.into_iter().for_each(|one| {
-                    if !findings.0.iter().any(|have| is_told(&one, have)) {
-                        findings.0.push(one);
-                    }
-                });
+                // Where a channel is not there, nothing behind it was looked at.
+                is_followed &= found.iter().all(|found| found.code != codes::SYMBOL);
+                once(found, findings);
                 launched.push(at);
             }
             None => is_followed = false,
@@ -40,7 +39,7 @@ pub(super) fn check(design: &Design, findings: &mut Findings) -> bool {
         for (at, deadlock) in hanging {
             match behind(design, &launched, at) {
                 Some((before, warnings)) => {
-                    findings.0.extend(warnings);
+                    once(warnings, findings);
                     opened(design, (&before, at), deadlock, findings);
                     launched.push(at);
                 }
@@ -56,7 +55,42 @@ pub(super) fn check(design: &Design, findings: &mut Findings) -> bool {
         let told = deadlock.diagnostic();
         findings.add(codes::STALL, design.sequences[at].span, told.message).notes = told.notes;
     }
-    is_followed
+    is_followed &= pairs(design, &launched, findings);
+    is_followed.then(|| unseen(design))
+}
+
+/// What one sequence does to a buffer meets what another one does that is launched before it; whether all was followed.
+fn pairs(design: &Design, launched: &[usize], findings: &mut Findings) -> bool {
+    let mut is_followed = true;
+    if design.locks.is_empty() && design.dmas.is_empty() {
+        return is_followed;
+    }
+    let all = &launched[..launched.len().min(PAIRED)];
+    for (one, other) in all.iter().flat_map(|one| all.iter().map(move |other| (one, other))) {
+        if one != other {
+            let found = foresee(design, (&[*one], Some(*other)));
+            is_followed &= found.is_some();
+            let found = found.into_iter().flatten().flatten();
+            once(found.filter(|found| found.code == codes::SHARED).collect(), findings);
+        }
+    }
+    is_followed && launched.len() <= PAIRED
+}
+
+/// Adds what is not there yet: two uses of a buffer are the same in several sequences, whichever of them is first.
+fn once(found: Vec<Diagnostic>, findings: &mut Findings) {
+    for one in found {
+        let places = |of: &Diagnostic| {
+            of.primary.iter().chain(&of.labels).map(|label| label.span).collect::<BTreeSet<Span>>()
+        };
+        let is_there = |have: &Diagnostic| match one.code {
+            codes::SHARED => have.code == one.code && places(have) == places(&one),
+            _ => (have.code, &have.message, &have.primary) == (one.code, &one.message, &one.primary),
+        };
+        if !findings.0.iter().any(is_there) {
+            findings.0.push(one);
+        }
+    }
 }
 
 /// The sequences behind which one does not hang: one of these, or all in their order.

@@ -6,7 +6,7 @@
 
 use super::Findings;
 use crate::codes;
-use crate::design::{Core, Design, Fifo, Length, Sequence, Step, steps};
+use crate::design::{Core, Design, Fifo, Length, Move, Sequence, Step, steps};
 use crate::mlir::{Attr, Block, Op, Value};
 use wsp_ordered::OrderedMap;
 
@@ -110,13 +110,20 @@ fn has_objects(block: &Block) -> bool {
 
 /// Objects that the host moves of each fifo; none where a launch decides it.
 fn moved(design: &Design, steps: &[Step]) -> Option<OrderedMap<String, u64>> {
-    let mut objects = OrderedMap::new();
+    let (mut objects, mut tasks) = (OrderedMap::new(), Vec::new());
+    let mut moves: Vec<&Move> = Vec::new();
     for step in steps {
-        let transfer = match step {
-            Step::Move(transfer) => transfer,
+        match step {
+            Step::Move(transfer) if transfer.task.is_some() => tasks.push(transfer),
+            Step::Move(transfer) => moves.push(transfer),
+            Step::Start(task, _) => {
+                moves.extend(tasks.iter().copied().filter(|of: &&Move| of.task == Some(*task)));
+            }
             Step::Loop(_) => return None,
-            _ => continue,
-        };
+            _ => {}
+        }
+    }
+    for transfer in moves {
         let Some(fifo) = transfer.symbol.as_deref().and_then(|name| design.fifo(name)) else { continue };
         let mut bytes = design.module.ty(transfer.array).element_bytes()?;
         let is_task = transfer.task.is_some();

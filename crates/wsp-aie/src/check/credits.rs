@@ -1,8 +1,9 @@
-//! Credits of pairs of locks, of designs that cannot be followed: those of two locks that two users hand to each other are compared with the buffers between them.
+//! Credits of pairs of locks around buffers of which a use is not followed: those of two locks that two users hand to each other are compared with the buffers between them.
 
 use super::Findings;
-use super::shared::{Use, User, Uses};
+use super::shared::{Access, Use, Uses};
 use crate::codes;
+use crate::design::User;
 use crate::design::{Design, Lock};
 use std::collections::BTreeMap;
 use wsp_diag::Diagnostic;
@@ -33,7 +34,11 @@ impl Handed {
 }
 
 /// Two locks that two users hand to each other have one credit at most for each buffer between them.
-pub(super) fn check(design: &Design, uses: &Uses, findings: &mut Findings) {
+pub(super) fn check(
+    design: &Design,
+    (uses, is_open): (&Uses, &dyn Fn(usize) -> bool),
+    findings: &mut Findings,
+) {
     let of = |(lock, uses)| Some((lock, Handed::of(lock, uses)?));
     let all: Vec<(&Lock, Handed)> = design.locks.iter().zip(&uses.locks).filter_map(of).collect();
     for (at, (lock, one)) in all.iter().enumerate() {
@@ -41,10 +46,14 @@ pub(super) fn check(design: &Design, uses: &Uses, findings: &mut Findings) {
             // Each descriptor of a chain acquires once; the other user's releases say how often a core acquires. Two cores use what both name.
             let of_chain =
                 [one, other].iter().find_map(|of| matches!(of.to, User::Channel(..)).then_some(of.acquires));
-            let of_both = || {
-                let is = |of: &&BTreeMap<_, _>| of.contains_key(&one.by) && of.contains_key(&one.to);
-                uses.buffers.iter().filter(is).count() as u64
+            let is_of_both = |of: &BTreeMap<User, Access>| {
+                let both = of.get(&one.by).zip(of.get(&one.to));
+                both.is_some_and(|(by, to)| by.writes || to.writes)
             };
+            let of_both = || uses.buffers.iter().filter(|of| is_of_both(of)).count() as u64;
+            if !uses.buffers.iter().enumerate().any(|(at, of)| is_open(at) && is_of_both(of)) {
+                continue;
+            }
             let buffers = of_chain.unwrap_or_else(of_both);
             let given = one.credits.saturating_add(other.credits);
             let is_more = u64::try_from(given).is_ok_and(|given| given > buffers);

@@ -1,9 +1,10 @@
 //! Locks that keep no two users of memory apart.
 
 use super::Findings;
-use super::shared::{Use, User, Uses};
+use super::shared::{Use, Uses};
 use crate::codes;
 use crate::design::Design;
+use crate::design::User;
 use wsp_diag::Diagnostic;
 
 pub(super) fn check(design: &Design, uses: &Uses, findings: &mut Findings) {

@@ -53,6 +53,7 @@ mod ends;
 mod fifos;
 mod guards;
 mod held;
+mod indices;
 mod moved;
 mod shared;
 mod streams;
@@ -64,6 +65,7 @@ pub(crate) use balance::{constants, rates, rounds};
 pub(crate) use cores::size;
 
 use crate::design::Design;
+use crate::run::refused;
 use wsp_diag::{Code, Diagnostic, Span};
 
 /// What is found.
@@ -71,6 +73,11 @@ use wsp_diag::{Code, Diagnostic, Span};
 pub(super) struct Findings(Vec<Diagnostic>);
 
 impl Findings {
+    /// Whether there is no error.
+    fn are_none(&self) -> bool {
+        self.0.iter().all(|found| !found.is_error())
+    }
+
     fn add(&mut self, code: Code, span: Span, message: String) -> &mut Diagnostic {
         let at = self.0.len();
         self.0.push(Diagnostic::error(code, message).at(span, ""));
@@ -89,21 +96,26 @@ pub fn check(design: &Design) -> Vec<Diagnostic> {
     transfers::check(design, &mut findings);
     buffers::check(design, &mut findings);
     tiles::room(design, &mut findings);
+    if findings.are_none() {
+        findings.0.extend(refused(design));
+        indices::check(design, &mut findings);
+    }
     // What is needed follows from fifos that fit.
-    if findings.0.is_empty() {
+    if findings.are_none() {
         balance::check(design, &mut findings);
     }
-    let is_followed = findings.0.is_empty() && ahead::check(design, &mut findings);
-    if findings.0.iter().all(|found| !found.is_error()) {
+    let unseen = if findings.are_none() { ahead::check(design, &mut findings) } else { None };
+    if findings.are_none() {
         moved::check(design, &mut findings);
         waits::check(design, &mut findings);
         held::check(design, &mut findings);
         let uses = shared::Uses::of(design);
         guards::check(design, &uses, &mut findings);
-        if !is_followed {
-            shared::check(design, &uses, &mut findings);
-            credits::check(design, &uses, &mut findings);
-        }
+        // What was followed needs no look at what is written.
+        let is_open =
+            |at: usize| unseen.as_ref().is_none_or(|unseen| unseen.contains(&design.buffers[at].value));
+        shared::check(design, (&uses, &is_open), &mut findings);
+        credits::check(design, (&uses, &is_open), &mut findings);
     }
     findings.0.sort_by_key(|found| found.primary.as_ref().map_or(0, |label| label.span.start));
     findings.0

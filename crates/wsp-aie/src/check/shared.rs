@@ -2,31 +2,11 @@
 
 use super::Findings;
 use crate::codes;
-use crate::design::{Core, Design, Link, Port, TileDma};
-use crate::device::{Bundle, Direction, Tile};
+use crate::design::{Core, Design, Effect, Link, Port, TileDma, User};
+use crate::device::{Bundle, Direction};
 use crate::mlir::Op;
 use std::collections::{BTreeMap, BTreeSet};
 use wsp_diag::{Diagnostic, Label, Span};
-
-/// Who uses a lock or a buffer.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum User {
-    /// The core of a tile.
-    Core(Tile),
-    /// A channel of a tile, by number, with its chain of descriptors.
-    Channel(Tile, Direction, i64),
-}
-
-impl std::fmt::Display for User {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (tile, direction, number) = match self {
-            User::Core(tile) => return write!(f, "the core on tile {tile}"),
-            User::Channel(tile, direction, number) => (tile, direction, number),
-        };
-        let direction = if *direction == Direction::S2mm { "S2MM" } else { "MM2S" };
-        write!(f, "channel {direction} {number} of tile {tile}")
-    }
-}
 
 /// How a user uses a buffer.
 #[derive(Clone, Copy)]
@@ -34,7 +14,7 @@ pub(super) struct Access {
     /// Where first.
     span: Span,
     /// Whether it may write it.
-    writes: bool,
+    pub(super) writes: bool,
 }
 
 /// How a user uses a lock: how often it is written that it acquires and releases it, and by how much.
@@ -168,17 +148,20 @@ fn streams(design: &Design, user: User) -> Vec<User> {
 
 /// Whether a user may write the buffer that is an operand: what is not known to read only may.
 fn may_write(user: User, op: &Op, operand: usize) -> bool {
-    match (op.name.as_str(), user) {
-        ("aie.dma_bd", User::Channel(_, direction, _)) => direction == Direction::S2mm,
-        ("memref.load" | "vector.load", _) => false,
-        ("memref.copy", _) => operand == 1,
-        _ => true,
+    match user {
+        User::Channel(_, direction, _) => direction == Direction::S2mm,
+        User::Core(_) => Effect::of(op, operand) != Effect::Reads,
     }
 }
 
-/// Warns of users of a buffer that neither a lock nor a fifo is between, of a design whose uses cannot be followed.
-pub(super) fn check(design: &Design, uses: &Uses, findings: &mut Findings) {
-    for (buffer, users) in design.buffers.iter().zip(&uses.buffers) {
+/// Warns of users of a buffer that neither a lock nor a fifo is between, of buffers of which a use is not followed.
+pub(super) fn check(
+    design: &Design,
+    (uses, is_open): (&Uses, &dyn Fn(usize) -> bool),
+    findings: &mut Findings,
+) {
+    let buffers = design.buffers.iter().zip(&uses.buffers).enumerate();
+    for (_, (buffer, users)) in buffers.filter(|(at, _)| is_open(*at)) {
         let all: Vec<(User, Access)> = users.iter().map(|(user, access)| (*user, *access)).collect();
         let pairs = (0..all.len()).flat_map(|one| (0..one).map(move |other| (other, one)));
         let is_free = |(one, other): &(usize, usize)| {

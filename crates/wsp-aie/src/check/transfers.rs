@@ -5,7 +5,8 @@ use crate::codes;
 use crate::design::{Design, Fifo, Length, Move, Parameter, Sequence, Step, steps};
 use crate::device::{Direction, ITERATION_STRIDE_BITS, ITERATIONS, TileKind};
 use crate::mlir::{Dim, Value};
-use wsp_diag::Span;
+use std::collections::BTreeSet;
+use wsp_diag::{Severity, Span};
 
 pub(super) fn check(design: &Design, findings: &mut Findings) {
     for sequence in &design.sequences {
@@ -117,14 +118,25 @@ struct Open {
     used: Vec<(String, Option<i64>, Option<Value>)>,
     /// Transfers that tell their end, by what they are of.
     told: Vec<String>,
-    /// Tasks, and whether they tell their end.
-    tasks: Vec<(Value, bool)>,
+    /// What rounds of a loop leave more of, which has more than two: waits behind it take as many.
+    many: BTreeSet<String>,
+    /// Tasks, whether they tell their end, and what they are of.
+    tasks: Vec<(Value, bool, String)>,
+    /// Tasks that are started somewhere.
+    started: BTreeSet<Value>,
     /// The second round of a loop is taken, in which loops inside are taken once: what they do twice is known.
     again: bool,
 }
 
 fn check_steps(design: &Design, sequence: &Sequence, steps: &[Step], findings: &mut Findings) {
-    take((design, sequence), steps, &mut Open::default(), findings);
+    let mut open = Open::default();
+    let mut see = |step: &Step| {
+        if let Step::Start(task, _) = step {
+            open.started.insert(*task);
+        }
+    };
+    steps.iter().for_each(|step| step.walk(&mut see));
+    take((design, sequence), steps, &mut open, findings);
 }
 
 fn take(of: (&Design, &Sequence), steps: &[Step], open: &mut Open, findings: &mut Findings) {
@@ -132,7 +144,8 @@ fn take(of: (&Design, &Sequence), steps: &[Step], open: &mut Open, findings: &mu
     for step in steps {
         match step {
             Step::Move(transfer) => {
-                if let Some(name) = check_move(design, sequence, transfer, findings) {
+                let is_started = transfer.task.is_none_or(|task| open.started.contains(&task));
+                if let Some(name) = check_move(design, sequence, (transfer, is_started), findings) {
                     open.start(design, transfer, name, findings);
                 }
             }
@@ -145,15 +158,27 @@ fn take(of: (&Design, &Sequence), steps: &[Step], open: &mut Open, findings: &mu
                 }
             }
             Step::Await(task, span) => {
-                if !open.tasks.contains(&(*task, true)) {
-                    let message = "the sequence waits for a task that does not tell its end".to_owned();
-                    findings.add(codes::WAIT, *span, message).help.push(TOKEN.to_owned());
+                match open.tells(*task) {
+                    Some(name) => {
+                        if let Some(at) = open.told.iter().position(|told| *told == name) {
+                            open.told.remove(at);
+                        }
+                    }
+                    None => {
+                        let message = "the sequence waits for a task that does not tell its end".to_owned();
+                        findings.add(codes::WAIT, *span, message).help.push(TOKEN.to_owned());
+                    }
+                }
+                if !open.started.contains(task) {
+                    let message = "the sequence waits for a task that nothing starts".to_owned();
+                    findings.add(codes::WAIT, *span, message);
                 }
                 open.used.clear();
             }
             Step::Parameter(word) => check_word(design, word, findings),
             Step::Free(task, _) => open.used.retain(|(.., of)| *of != Some(*task)),
-            Step::Start(..) | Step::Compute(_) => {}
+            Step::Start(task, _) => open.told.extend(open.tells(*task)),
+            Step::Compute(_) => {}
             Step::Loop(repeated) => {
                 let is_array = |bound: &&Length| matches!(bound, Length::Of(value) if design.module.ty(*value).shaped().is_some());
                 if repeated.bounds.iter().any(|bound| is_array(&bound)) {
@@ -175,8 +200,15 @@ fn take(of: (&Design, &Sequence), steps: &[Step], open: &mut Open, findings: &mu
                     continue;
                 }
                 let mut next = Findings::default();
+                let before = open.told.clone();
                 take(of, &repeated.body, open, &mut next);
                 open.again = false;
+                if rounds != Some(2) {
+                    let count =
+                        |told: &[String], name: &String| told.iter().filter(|have| *have == name).count();
+                    let more = open.told.iter().filter(|name| count(&open.told, name) > count(&before, name));
+                    open.many.extend(more.cloned());
+                }
                 next.0.retain(|found| !findings.0.contains(found));
                 findings.0.append(&mut next.0);
             }
@@ -206,9 +238,15 @@ fn check_word(design: &Design, word: &Parameter, findings: &mut Findings) {
 const TOKEN: &str = "give it `issue_token = true`";
 
 impl Open {
+    /// What a task that tells its end is of.
+    fn tells(&self, task: Value) -> Option<String> {
+        self.tasks.iter().find(|(of, token, _)| *of == task && *token).map(|(.., name)| name.clone())
+    }
+
     fn start(&mut self, design: &Design, transfer: &Move, name: String, findings: &mut Findings) {
         if let Some(task) = transfer.task {
-            self.tasks.push((task, transfer.token));
+            let of = named(design, transfer).unwrap_or_else(|| name.clone());
+            self.tasks.push((task, transfer.token, of));
         }
         let tile = place(design, transfer, &name);
         let is_used = |id: i64| self.used.iter().any(|(at, have, _)| *at == tile && *have == Some(id));
@@ -239,6 +277,7 @@ impl Open {
             Some(at) => {
                 self.told.remove(at);
             }
+            None if self.many.contains(name) => {}
             None => {
                 let message =
                     format!("the sequence waits for `@{name}`, of which no transfer tells its end here");
@@ -248,6 +287,18 @@ impl Open {
         // What was waited for came after all that it needs.
         self.used.clear();
     }
+}
+
+/// What waits call the fifo or channel of a transfer.
+fn named(design: &Design, transfer: &Move) -> Option<String> {
+    if transfer.symbol.is_some() {
+        return transfer.symbol.clone();
+    }
+    let (value, direction, number) = transfer.channel?;
+    let tile = design.tiles.iter().find(|used| used.value == value)?.tile;
+    let mut all = design.allocations.iter();
+    all.find(|given| (given.tile, given.direction, given.channel) == (tile, direction, number))
+        .map(|given| given.name.clone())
 }
 
 /// Whether transfers of a fifo or channel go into the memory of the host.
@@ -281,7 +332,7 @@ fn is_known(design: &Design, name: &str) -> bool {
 fn check_move(
     design: &Design,
     sequence: &Sequence,
-    transfer: &Move,
+    (transfer, is_started): (&Move, bool),
     findings: &mut Findings,
 ) -> Option<String> {
     let span = transfer.span;
@@ -321,7 +372,7 @@ fn check_move(
         );
         return Some(name);
     }
-    fixed(design, transfer, &name, findings);
+    fixed(design, (transfer, is_started), &name, findings);
     Some(name)
 }
 
@@ -362,7 +413,7 @@ fn told(transfer: &Move, name: &str, inner: &[Dim], findings: &mut Findings) {
 }
 
 /// What is known of a transfer's numbers before a launch.
-fn fixed(design: &Design, transfer: &Move, name: &str, findings: &mut Findings) {
+fn fixed(design: &Design, (transfer, is_started): (&Move, bool), name: &str, findings: &mut Findings) {
     let span = transfer.descriptor;
     let ty = design.module.ty(transfer.array);
     let (Some(bytes), Some(elements)) = (ty.element_bytes(), ty.elements()) else { return };
@@ -422,6 +473,10 @@ fn fixed(design: &Design, transfer: &Move, name: &str, findings: &mut Findings) 
                 format!("a transfer of `@{name}` ends beyond 64 bits, in an array of {elements} elements")
             }
         };
-        findings.add(codes::TRANSFER, span, message);
+        let found = findings.add(codes::TRANSFER, span, message);
+        // What is described and never started moves nothing.
+        if !is_started {
+            found.severity = Severity::Warning;
+        }
     }
 }

@@ -40,7 +40,7 @@ impl Of {
 /// What a sequence has described, and started.
 #[derive(Default)]
 struct Open {
-    tasks: OrderedMap<Value, Move>,
+    tasks: OrderedMap<Value, Vec<Move>>,
     into: Unwaited<Of>,
     /// The second round of a loop is taken, in which loops inside are taken once.
     again: bool,
@@ -68,13 +68,15 @@ fn take(design: &Design, steps: &[Step], open: &mut Open) {
         match step {
             Step::Move(transfer) => match transfer.task {
                 Some(task) => {
-                    open.tasks.insert(task, transfer.clone());
+                    let of = open.tasks.entry(task).or_default();
+                    of.retain(|_| transfer.follows);
+                    of.push(transfer.clone());
                 }
                 // A transfer into the memory of the host tells its end, unless it is a task.
                 None => open.start(design, transfer.clone(), true),
             },
             Step::Start(task, _) => {
-                if let Some(transfer) = open.tasks.get(task).cloned() {
+                for transfer in open.tasks.get(task).cloned().unwrap_or_default() {
                     let token = transfer.token;
                     open.start(design, transfer, token);
                 }

@@ -3,14 +3,18 @@
 //! Lowering builds a [`Design`], [`Design::module`] writes it as operations for the printer, and [`Design::read`] takes the operations of a parsed file back.
 //! Checker and interpreter see designs only.
 
+mod effect;
 mod ends;
 mod lists;
 mod read;
 mod step;
+mod user;
 mod write;
 
+pub(crate) use effect::Effect;
 pub(crate) use step::packet;
 pub use step::{Length, Move, Parameter, Repeat, Step, steps};
+pub(crate) use user::User;
 
 use crate::device::{Bundle, Device, Direction, Tile};
 use crate::mlir::{Attr, Dim, Module, Op, Region, Type, Value, text_of};

@@ -65,10 +65,19 @@ fn device(module: &Module, op: &Op) -> Read<Design> {
     design.module.values.clone_from(&module.values);
     let mut reading = Reading { design, tiles: OrderedMap::new() };
     only(op, &["device", "sym_name"])?;
+    one_block(op)?;
     for op in op.body() {
         reading.op(op)?;
     }
     Ok(reading.design)
+}
+
+/// Refuses blocks behind the one that is read.
+fn one_block(op: &Op) -> Read<()> {
+    match op.regions.first().map_or(0, |region| region.blocks.len()) {
+        0 | 1 => Ok(()),
+        count => fault(op, codes::ARITY, format!("`{}` has {count} blocks, and one is read", op.name)),
+    }
 }
 
 /// An integer that has to be there.
@@ -230,6 +239,7 @@ impl Reading {
             }
             "aie.runtime_sequence" => {
                 only(op, &["sym_name", LENGTH_RANGE])?;
+                one_block(op)?;
                 let block =
                     op.regions.first().and_then(|region| region.blocks.first()).cloned().unwrap_or_default();
                 let name = some_name(op, "sym_name").unwrap_or_default();
@@ -325,6 +335,7 @@ impl Reading {
 
     fn packets(&mut self, op: &Op) -> Read<()> {
         only(op, &["ID", "keep_pkt_header"])?;
+        one_block(op)?;
         let (mut from, mut to) = (Vec::new(), Vec::new());
         for end in op.body() {
             let port = self.port(end, 0, "bundle", "channel")?;

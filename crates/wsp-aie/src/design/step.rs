@@ -5,6 +5,7 @@ use super::{Design, Fifo, Sequence};
 use crate::codes;
 use crate::device::{Direction, PACKETS};
 use crate::mlir::{Attr, Op, Value};
+use std::collections::BTreeSet;
 use wsp_diag::{Diagnostic, Span};
 use wsp_ordered::OrderedMap;
 
@@ -40,6 +41,8 @@ pub struct Move {
     pub token: bool,
     /// The value of a task, which is started by itself.
     pub task: Option<Value>,
+    /// It is done behind the descriptor before it, which is of the same task.
+    pub follows: bool,
     /// The number of the packets that it makes, where it makes packets.
     pub packet: Option<i64>,
     /// The elements that its descriptor tells beside sizes.
@@ -161,7 +164,7 @@ pub fn steps(sequence: &Sequence) -> Result<Vec<Step>, Diagnostic> {
         }
     };
     sequence.body.iter().for_each(|op| op.walk(&mut see));
-    sequence.body.iter().map(|op| step(op, &known)).collect()
+    all(&mut sequence.body.iter(), &known)
 }
 
 fn repeat(op: &Op, known: &Known) -> Result<Repeat, Diagnostic> {
@@ -169,7 +172,11 @@ fn repeat(op: &Op, known: &Known) -> Result<Repeat, Diagnostic> {
     let [from, to, by] = op.operands.as_slice() else {
         return fault(op, "has three bounds in a runtime sequence, and carries nothing");
     };
-    let block = op.regions.first().and_then(|region| region.blocks.first());
+    let blocks = op.regions.first().map_or(&[][..], |region| &region.blocks);
+    if blocks.len() > 1 {
+        return fault(op, "has one block in a runtime sequence");
+    }
+    let block = blocks.first();
     let Some((block, round)) = block.and_then(|block| Some((block, block.args.first()?))) else {
         return fault(op, "has no body");
     };
@@ -177,8 +184,22 @@ fn repeat(op: &Op, known: &Known) -> Result<Repeat, Diagnostic> {
         return fault(op, "goes on in steps of a constant of at least 1");
     }
     let inner = block.ops.iter().filter(|op| op.name != "scf.yield");
-    let body = inner.map(|op| step(op, known)).collect::<Result<_, _>>()?;
+    let body = all(&mut inner.into_iter(), known)?;
     Ok(Repeat { round: *round, bounds: [from, to, by].map(length), body, span: op.span })
+}
+
+/// The steps of operations: one of each, but for tasks, which have one for each of their descriptors.
+fn all(ops: &mut dyn Iterator<Item = &Op>, known: &Known) -> Result<Vec<Step>, Diagnostic> {
+    let mut steps = Vec::new();
+    for op in ops {
+        match op.name.as_str() {
+            "aiex.dma_configure_task_for" | "aiex.dma_configure_task" => {
+                steps.extend(task_of(op)?.into_iter().map(Step::Move));
+            }
+            _ => steps.push(step(op, known)?),
+        }
+    }
+    Ok(steps)
 }
 
 /// The values of a sequence's constants.
@@ -204,7 +225,6 @@ fn step(op: &Op, known: &Known) -> Result<Step, Diagnostic> {
             Some(name) => Ok(Step::Wait(name.to_owned(), op.span)),
             None => fault(op, "has no `symbol`"),
         },
-        ("aiex.dma_configure_task_for" | "aiex.dma_configure_task", _) => task_of(op).map(Step::Move),
         ("aiex.dma_start_task", Some(task)) => Ok(Step::Start(task, op.span)),
         ("aiex.dma_await_task", Some(task)) => Ok(Step::Await(task, op.span)),
         ("aiex.dma_free_task", Some(task)) => Ok(Step::Free(task, op.span)),
@@ -303,6 +323,7 @@ fn memcpy(op: &Op, array: Value, known: &Known) -> Result<Move, Diagnostic> {
         id: op.find_int("id"),
         token: op.is("issue_token"),
         task: None,
+        follows: false,
         packet,
         len: None,
         span: op.span,
@@ -337,10 +358,43 @@ pub(crate) fn packet(op: &Op) -> Result<Option<i64>, Diagnostic> {
 /// Types that a packet's header holds.
 const TYPES: i64 = 8;
 
-/// A task of one descriptor.
-fn task_of(op: &Op) -> Result<Move, Diagnostic> {
-    let descriptors: Vec<&Op> = op.body().iter().filter(|inner| inner.name == "aie.dma_bd").collect();
-    let [descriptor] = descriptors.as_slice() else { return fault(op, "has one `aie.dma_bd` here") };
+/// The descriptors of a task, in their order. The last of them tells the end of the task.
+fn task_of(op: &Op) -> Result<Vec<Move>, Diagnostic> {
+    let blocks = op.regions.first().map_or(&[][..], |region| &region.blocks);
+    let mut moves: Vec<Move> = Vec::new();
+    let (mut next, mut seen) = (Some(0), BTreeSet::new());
+    while let Some(at) = next {
+        if at >= blocks.len() || !seen.insert(at) {
+            return fault(op, "has descriptors that go on to one of them again, or to none");
+        }
+        let ops = || blocks[at].ops.iter();
+        let [descriptor] = ops().filter(|op| op.name == "aie.dma_bd").collect::<Vec<_>>()[..] else {
+            return fault(op, "has one `aie.dma_bd` in a block");
+        };
+        if let Some(other) =
+            ops().find(|op| !["aie.dma_bd", "aie.next_bd", "aie.end"].contains(&op.name.as_str()))
+        {
+            return fault(other, "has no place in a task of a runtime sequence");
+        }
+        let follows = !moves.is_empty();
+        moves.push(Move { follows, token: false, ..move_of(op, descriptor)? });
+        let goes_on = ops().find(|op| op.name == "aie.next_bd");
+        next = goes_on.map(|op| op.successors.first().map_or(usize::MAX, |block| *block as usize));
+    }
+    if moves.len() != blocks.len() {
+        return fault(op, "has a descriptor that none goes on to");
+    }
+    if moves.len() > 1 && moves[0].repeat > 0 {
+        return fault(op, "has one descriptor where it is repeated");
+    }
+    if let Some(last) = moves.last_mut() {
+        last.token = op.is("issue_token");
+    }
+    Ok(moves)
+}
+
+/// A descriptor of a task.
+fn move_of(op: &Op, descriptor: &Op) -> Result<Move, Diagnostic> {
     only(descriptor, &["offset", "len", "dimensions", "bd_id", "burst_length", "packet"])?;
     only(op, &["alloc", "direction", "channel", "issue_token", "repeat_count"])?;
     let (Some(array), Some(task)) = (descriptor.operands.first().copied(), op.results.first().copied())
@@ -385,6 +439,7 @@ fn task_of(op: &Op) -> Result<Move, Diagnostic> {
         id: descriptor.find_int("bd_id"),
         token: op.is("issue_token"),
         task: Some(task),
+        follows: false,
         packet: packet(descriptor)?,
         len: descriptor.find_int("len"),
         span: op.span,

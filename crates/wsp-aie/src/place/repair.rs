@@ -14,7 +14,7 @@ const KEPT: (u64, u64) = (6, 20);
 const IN_VAIN: u64 = 4000;
 /// One of so many exchanges that do not help makes what is too much count more: with each of them the way led around what fits.
 const GROWS: u64 = 4;
-/// What is too much after as many that no repair brings down: two boxes of 16 KiB, in pages of 4 KiB.
+/// What is too much after as many that no repair brings down, in pages of 4 KiB, channels and processes: two boxes of 16 KiB.
 const HOPELESS: u64 = 8;
 /// Times the steps of descents that a repair may take: that nothing fits is said of what was looked for at length.
 const STEPS: u32 = 8;

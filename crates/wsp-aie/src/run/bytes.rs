@@ -1,9 +1,10 @@
 //! The bytes of a buffer that one use is of.
 
+use crate::design::Effect;
 use crate::mlir::Dim;
 use wsp_diag::Span;
 
-/// Most ranges of bytes that one use is told by; one with more is looked at as a whole.
+/// Most ranges of bytes of one use; one with more is taken as all that is between the first and the last.
 const MOST_RANGES: u64 = 1 << 20;
 
 /// A use of a buffer, as it is written.
@@ -12,8 +13,7 @@ pub(super) struct Touch {
     pub(super) buffer: usize,
     /// Bytes of the buffer.
     size: u64,
-    /// What it does, as [`super::touch`] has it.
-    pub(super) writes: i64,
+    pub(super) effect: Effect,
     /// The first byte of each part, and the first one behind it, in their order.
     ranges: Vec<(i64, i64)>,
     pub(super) span: Span,
@@ -23,7 +23,7 @@ impl Touch {
     /// One of so many bytes at a place, again at these distances, of a buffer of so many.
     pub(super) fn new(
         (buffer, size): (usize, u64),
-        (writes, span): (i64, Span),
+        (effect, span): (Effect, Span),
         (first, width): (i64, u64),
         dims: &[Dim],
     ) -> Touch {
@@ -46,13 +46,13 @@ impl Touch {
             };
             ranges = merged((0..count).flat_map(at).collect());
         }
-        Touch { buffer, size, writes, ranges, span }
+        Touch { buffer, size, effect, ranges, span }
     }
 
     /// One of elements of so many bytes, by their places.
     pub(super) fn of_places(
         (buffer, size): (usize, u64),
-        (writes, span): (i64, Span),
+        (effect, span): (Effect, Span),
         places: &[u32],
         (first, element): (u64, u64),
     ) -> Touch {
@@ -60,7 +60,7 @@ impl Touch {
             let from = (first + u64::from(*place) * element) as i64;
             (from, from.saturating_add_unsigned(element))
         };
-        Touch { buffer, size, writes, ranges: merged(places.iter().map(range).collect()), span }
+        Touch { buffer, size, effect, ranges: merged(places.iter().map(range).collect()), span }
     }
 
     /// How many parts it has.

@@ -1,8 +1,7 @@
 //! Chains of descriptors that a tile's channel runs by itself, and the locks that they share with cores.
 
 use super::bytes::Touch;
-use super::touch::{READS, WRITES};
-use crate::design::Design;
+use crate::design::{Design, Effect};
 use crate::device::LOCK_MAX;
 use wsp_diag::Span;
 
@@ -66,7 +65,7 @@ pub(super) struct Bd {
 impl Bd {
     /// What it uses of its buffer, which it fills where it is at the end of a stream.
     pub(super) fn touch(&self, fills: bool) -> Touch {
-        let how = (if fills { WRITES } else { READS }, self.span);
+        let how = (if fills { Effect::Writes } else { Effect::Reads }, self.span);
         match &self.order {
             Some((places, element)) => {
                 Touch::of_places((self.buffer, self.bytes), how, places, (self.from, *element))

@@ -5,7 +5,7 @@ use super::code::{Binary, CallArg, Code, Index, Inst, Lanes, Reg, Scalar, Unary}
 use super::not_run;
 use super::touch::TOUCH;
 use crate::codes;
-use crate::design::{Core, Design};
+use crate::design::{Core, Design, Effect};
 use crate::mlir::{Attr, Block, Op, Region, Type, Value};
 use wsp_core::int::BinOp;
 use wsp_diag::{Diagnostic, Span};
@@ -102,6 +102,9 @@ impl Compiler<'_> {
         match (Scalar::of(ty), lanes) {
             (Some(scalar), Some(lanes)) if !matches!(ty, Type::MemRef(_) | Type::Tensor(_)) => {
                 Ok(Lanes { reg: 0, lanes: lanes as u32, ty: scalar })
+            }
+            _ if matches!(ty, Type::MemRef(_)) => {
+                Err(not_run(&format!("memory that `{}` makes or hands on", op.name), op.span))
             }
             _ => self.fault(op, format!("`{}` has a value of a type that it does not take", op.name)),
         }
@@ -235,7 +238,17 @@ impl Compiler<'_> {
                 self.regs.insert(value, to);
                 Inst::Alloc { to, bytes }
             }
-            _ => Inst::CopyMemory { from: self.memory(op, 0)?, to: self.memory(op, 1)? },
+            _ => {
+                let (from, to) = (self.memory(op, 0)?, self.memory(op, 1)?);
+                let shape = |at: usize| {
+                    let ty = self.design.module.ty(op.operands[at]);
+                    ty.shaped().map(|shaped| (shaped.shape.clone(), shaped.element.clone()))
+                };
+                if shape(0) != shape(1) {
+                    return self.fault(op, "`memref.copy` is between memories of one shape and element type");
+                }
+                Inst::CopyMemory { from, to }
+            }
         };
         self.push(inst, op.span);
         Ok(())
@@ -345,6 +358,11 @@ impl Compiler<'_> {
     /// What an access moves is of the memory's type.
     fn element(&self, op: &Op, memory: usize, lanes: Lanes) -> Made<()> {
         let ty = self.design.module.ty(self.operand(op, memory)?);
+        let moved = if memory == 0 { op.results.first() } else { op.operands.first() };
+        let moved = moved.and_then(|value| self.design.module.ty(*value).shaped());
+        if moved.is_some_and(|moved| moved.shape.len() > 1) {
+            return Err(not_run("a vector of several dimensions", op.span));
+        }
         let bare = ty.shaped().is_some_and(|shaped| shaped.rest.is_empty());
         if Scalar::of(ty) != Some(lanes.ty) {
             return self.fault(op, "the memory has elements of another type");
@@ -360,8 +378,14 @@ impl Compiler<'_> {
         let ty = self.design.module.ty(self.operand(op, memory)?).clone();
         let shape = ty.shaped().map(|shaped| shaped.shape.clone()).unwrap_or_default();
         if op.operands.len() != first + shape.len() {
-            return self
-                .fault(op, format!("memory of {} dimensions is accessed by as many indices", shape.len()));
+            return self.fault(
+                op,
+                format!(
+                    "memory of {} dimensions is accessed by {} indices",
+                    shape.len(),
+                    op.operands.len().saturating_sub(first)
+                ),
+            );
         }
         let mut index = Vec::new();
         let mut stride = 1u64;
@@ -409,7 +433,10 @@ impl Compiler<'_> {
     fn lock(&mut self, op: &Op) -> Made<()> {
         let value = self.operand(op, 0)?;
         let Some(lock) = self.design.locks.iter().position(|lock| lock.value == value) else {
-            return self.fault(op, "`aie.use_lock` is of a lock");
+            return match self.design.module.ty(value) {
+                Type::Index => Err(not_run("a lock by its number", op.span)),
+                _ => self.fault(op, "`aie.use_lock` is of a lock"),
+            };
         };
         let (action, value) = (op.find_int("action").unwrap_or(0), op.find_int("value").unwrap_or(1));
         self.push(Inst::Lock { lock, action, value }, op.span);
@@ -427,7 +454,8 @@ impl Compiler<'_> {
         };
         let bytes = self.design.module.ty(value).bytes().unwrap_or(0);
         let int = |name: &str| op.find_int(name).unwrap_or(0);
-        let how = (int("writes"), op.span);
+        let effect = usize::try_from(int("effect")).ok().and_then(|number| Effect::ALL.get(number));
+        let how = (*effect.unwrap_or(&Effect::Either), op.span);
         let touch = Touch::new((buffer, bytes), how, (int("offset"), int("width").unsigned_abs()), dims);
         let mut by = Vec::new();
         for (at, factor) in factors.iter().enumerate() {

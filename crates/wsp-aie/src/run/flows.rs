@@ -5,7 +5,7 @@ use super::net::{Made, Net, Stream, StreamEnd};
 use super::not_run;
 use super::places::places;
 use crate::codes;
-use crate::design::{Design, Port, TileDma, packet};
+use crate::design::{Design, Port, TileDma, User, packet};
 use crate::device::{Bundle, Direction};
 use crate::mlir::{Attr, Op};
 use std::collections::VecDeque;
@@ -64,7 +64,7 @@ fn end(design: &Design, port: Port, direction: Direction, span: Span) -> Made<St
         let symbol =
             design.allocations.iter().find(given).map(|given| given.name.clone()).unwrap_or_default();
         let channel = Some((port.tile, direction, port.channel));
-        return Ok(StreamEnd::Host { symbol, channel, queue: VecDeque::new(), finished: 0, waited: 0 });
+        return Ok(StreamEnd::Host { symbol, channel, queue: VecDeque::new(), ended: VecDeque::new() });
     }
     for dma in design.dmas.iter().filter(|dma| dma.tile == port.tile) {
         for op in dma.body.blocks.iter().flat_map(|block| &block.ops).filter(|op| op.name == "aie.dma_start")
@@ -82,8 +82,7 @@ fn end(design: &Design, port: Port, direction: Direction, span: Span) -> Made<St
 
 /// What a channel is called.
 fn name(port: Port, direction: Direction) -> String {
-    let direction = if direction == Direction::S2mm { "S2MM" } else { "MM2S" };
-    format!("channel {direction} {} of tile {}", port.channel, port.tile)
+    User::Channel(port.tile, direction, port.channel).to_string()
 }
 
 fn chain(design: &Design, dma: &TileDma, start: &Op, name: String) -> Made<Chain> {

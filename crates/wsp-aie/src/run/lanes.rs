@@ -22,7 +22,12 @@ impl State {
             let (left, right) = (self.lane(a.reg, lane), self.lane(b, lane));
             match arith::binary(op, a.ty, left, right) {
                 Some(value) => self.set(to, lane, value),
-                None => return fault(format!("`{} {op:?} {}` has no result", left as i64, right as i64)),
+                None => {
+                    return fault(format!(
+                        "an operation of {} and {} has no result: a division by 0, or a shift by the width or more",
+                        left as i64, right as i64
+                    ));
+                }
             }
         }
         Ok(())

@@ -21,13 +21,15 @@ mod order;
 mod own;
 mod places;
 mod races;
+mod refused;
 mod report;
 mod sequence;
 mod skeleton;
 mod stream;
 mod touch;
+mod uses;
 
-pub(crate) use ahead::foresee;
+pub(crate) use ahead::{foresee, unseen};
 pub(crate) use arith::{of_integers, wrap};
 pub use report::{Deadlock, Waits};
 
@@ -35,6 +37,7 @@ use crate::codes;
 use crate::design::{Design, steps};
 use exec::{CoreState, Stop, World};
 pub(crate) use net::{Net, depth};
+pub(crate) use refused::refused;
 use sequence::Running;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -160,6 +163,15 @@ pub struct Counts {
     pub waits: u64,
 }
 
+/// Who is the next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Turns {
+    /// Streams and cores take turns from the last to the first.
+    backwards: bool,
+    /// A core that acquired what several release does so again before others do.
+    stay: bool,
+}
+
 /// A design that runs. What its fifos, buffers and cores hold lasts from one launch to the next.
 #[derive(Debug)]
 pub struct Machine<'d> {
@@ -176,6 +188,7 @@ pub struct Machine<'d> {
     pub cancel: Option<Arc<AtomicBool>>,
     /// Pieces that its streams may move.
     most_pieces: u64,
+    turns: Turns,
     /// The last launch ended where nothing went on.
     rests: bool,
 }
@@ -184,6 +197,10 @@ pub struct Machine<'d> {
 const MOST_STEPS: u64 = 10_000_000_000;
 /// Instructions that a core takes before others go on.
 const TURN: u64 = 1 << 20;
+/// Turns in which others go on before a core acquires what several release.
+const PATIENCE: u64 = 64;
+/// Pieces that a stream moves before others go on.
+const PIECES: u64 = 1 << 16;
 /// Most bytes of all memory of a design that runs.
 const MOST_BYTES: u64 = 1 << 32;
 
@@ -219,15 +236,15 @@ impl<'d> Machine<'d> {
         // Those of a skeleton have it in them what they use.
         let shared = if tokens { BTreeSet::new() } else { touch::shared(design) };
         for (i, core) in design.cores.iter().enumerate() {
-            let told = (!shared.is_empty()).then(|| touch::told(design, core, &shared));
-            let core = told.as_ref().unwrap_or(core);
+            let marked = (!shared.is_empty()).then(|| touch::marked(design, core, &shared));
+            let core = marked.as_ref().unwrap_or(core);
             let mut end =
                 |name: &str, produces: bool, span: Span| net.core_end(design, i, name, produces, span);
             cores.push(CoreState::new(compile::compile(design, core, &mut end)?));
         }
         let touches: Vec<_> = cores.iter_mut().map(|core| std::mem::take(&mut core.code.touches)).collect();
         let released: Vec<_> = cores.iter().map(|core| core.code.released()).collect();
-        net.order = races::order(touches, &released, &net);
+        net.order = races::order(touches, &released, (design, &net));
         let total: u64 = net.buffers.iter().sum();
         if total > MOST_BYTES && !tokens {
             let message = format!("the design has {total} bytes of memory, and {MOST_BYTES} are run at most");
@@ -247,7 +264,8 @@ impl<'d> Machine<'d> {
             scratch: Vec::new(),
             most_steps: MOST_STEPS,
             cancel: None,
-            most_pieces: u64::MAX,
+            most_pieces: MOST_STEPS,
+            turns: Turns::default(),
             rests: false,
         })
     }
@@ -334,12 +352,13 @@ impl<'d> Machine<'d> {
         let mut counts = Counts::default();
         let (mut left, mut pieces) = (self.most_steps, 0);
         let mut stops = vec![Stop::Steps; self.cores.len()];
-        let mut served = self.cores.len();
+        let (mut served, mut waited) = (self.cores.len(), 0);
         loop {
             let mut moved = running.go(self.design, &mut self.net, &mut self.memory)?;
             moved |= self.streams(running, &mut counts, &mut pieces)?;
             self.raced()?;
-            for (at, (core, stop)) in self.cores.iter_mut().zip(&mut stops).enumerate() {
+            for nth in 0..stops.len() {
+                let at = self.turn(nth, stops.len());
                 stopped_by(self.cancel.as_deref())?;
                 let mut turn = TURN.min(left);
                 let before = turn;
@@ -350,20 +369,22 @@ impl<'d> Machine<'d> {
                     memory: &mut self.memory,
                     kernels: &mut *kernels,
                 };
-                let (stopped, went) = core.run(&mut turn, &mut world)?;
-                *stop = stopped;
+                let (stopped, went) = self.cores[at].run(&mut turn, &mut world)?;
+                stops[at] = stopped;
                 left -= before - turn;
                 counts.steps += before - turn;
                 counts.waits += u64::from(!went);
                 moved |= went;
             }
             self.raced()?;
-            if !moved
-                && self.net.eager.is_none()
+            if self.net.eager.is_none()
                 && let Some(core) = self.patient(&stops, served)
             {
-                (self.net.eager, served) = (Some(core), core);
-                continue;
+                waited += 1;
+                if !moved || waited > PATIENCE {
+                    (self.net.eager, served, waited) = (Some(core), core, 0);
+                    continue;
+                }
             }
             let over = !self.design.sequences.is_empty() && running.is_over() && running.all_done();
             let spent = left == 0 || pieces > self.most_pieces;
@@ -373,7 +394,10 @@ impl<'d> Machine<'d> {
                 return Ok(counts);
             }
             if spent {
-                let message = format!("a launch took {} instructions and is not over", self.most_steps);
+                let message = match left {
+                    0 => format!("a launch took {} instructions and is not over", self.most_steps),
+                    _ => format!("the streams of a launch moved {pieces} pieces, and it is not over"),
+                };
                 return Err(Failure::Fault(Diagnostic::error(codes::FAULT, message)));
             }
             if running.is_over() && !moved {
@@ -401,13 +425,17 @@ impl<'d> Machine<'d> {
             }
             _ => false,
         };
-        (served + 1..stops.len()).chain(0..stops.len()).find(is_there)
+        let mut all = (0..stops.len()).map(|nth| self.turn(nth, stops.len()));
+        if self.turns.stay && served < stops.len() && is_there(&served) {
+            return Some(served);
+        }
+        let behind = all.clone().skip_while(|at| *at != served).skip(1).find(is_there);
+        behind.or_else(|| all.find(is_there))
     }
 
-    /// Locks that begin with units which one of two that use a buffer without an order acquires, and another one releases.
-    fn begun(&self) -> Vec<usize> {
-        let order = self.net.order.as_ref();
-        order.and_then(|order| Some(order.begun(self.design, order.race.as_ref()?))).unwrap_or_default()
+    /// Who has a turn of so many.
+    fn turn(&self, nth: usize, count: usize) -> usize {
+        if self.turns.backwards { count - 1 - nth } else { nth }
     }
 
     /// Refuses uses of a buffer that nothing orders.
@@ -423,9 +451,10 @@ impl<'d> Machine<'d> {
         pieces: &mut u64,
     ) -> Result<bool, Failure> {
         let mut moved = false;
-        for at in 0..self.net.streams.len() {
+        for nth in 0..self.net.streams.len() {
+            let at = self.turn(nth, self.net.streams.len());
             stopped_by(self.cancel.as_deref())?;
-            let done = stream::go(&mut self.net, at, &mut self.memory, &mut self.scratch);
+            let done = stream::go(&mut self.net, at, PIECES, (&mut self.memory, &mut self.scratch));
             if let Some((_, byte)) = done.beyond {
                 let message = format!("{} is at byte {byte}, beyond its array", self.net.streams[at].name);
                 return Err(Failure::Fault(Diagnostic::error(codes::TRANSFER, message)));

@@ -5,8 +5,9 @@
 //! or from the host, to others.
 
 use super::chain::Chain;
-use super::order::{Clock, Order};
+use super::order::Order;
 use super::places::places;
+use super::uses::Clock;
 use super::{Allocation, not_run};
 use crate::codes;
 use crate::design::{Design, Fifo, Link};
@@ -103,6 +104,8 @@ pub(super) struct Task {
     /// Bytes of one round, and bytes that are done.
     pub(super) round_bytes: u64,
     pub(super) done: u64,
+    /// It is done behind the one before it, in its place of the queue.
+    pub(super) follows: bool,
     /// Its end can be waited for.
     pub(super) token: bool,
     /// Its number among all transfers of a launch.
@@ -161,8 +164,8 @@ pub(super) enum StreamEnd {
         symbol: String,
         channel: Option<(Tile, Direction, i64)>,
         queue: VecDeque<Task>,
-        finished: u64,
-        waited: u64,
+        /// Transfers that told their end and were not waited for, by number.
+        ended: VecDeque<usize>,
     },
 }
 
@@ -196,7 +199,7 @@ pub(crate) struct Net {
     made: OrderedMap<(usize, usize, bool), usize>,
     /// What is ordered after what, where several use a buffer.
     pub(super) order: Option<Box<Order>>,
-    /// The core that goes on though it is to wait until others have gone as far as they can: they have.
+    /// The core that acquires what several release, while nothing else goes on.
     pub(super) eager: Option<usize>,
 }
 
@@ -458,8 +461,7 @@ fn host(fifo: &Fifo) -> StreamEnd {
         symbol: fifo.name.clone(),
         channel: None,
         queue: VecDeque::new(),
-        finished: 0,
-        waited: 0,
+        ended: VecDeque::new(),
     }
 }
 

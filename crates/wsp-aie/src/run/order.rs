@@ -1,33 +1,15 @@
-//! What is ordered after what while a design runs, and uses of a buffer that are not.
+//! What is ordered after what while a design runs.
 //!
-//! Each core and each end of a stream has a vector clock. A lock counts units: who acquires some and leaves `v` is ordered after all but the last `v` units that each other one has released, which
-//! is what counting tells whichever of them were acquired, as long as those who release have gone as far as they can: a core that acquires what several release waits until nothing else goes on. Objects
-//! of fifos are ordered after those who put them in, and their room after those who gave it back. What a stream brings is ordered after what it was taken from, and not the other way.
+//! Each core and each end of a stream has a vector clock. A lock counts units: an engine that acquires some is ordered after what was released in each run (`LockOrder::certain`),
+//! whichever units it acquired. This needs that all which release have released what they can: a core that acquires what several release waits until nothing else goes on, or others have had many turns. Units that others take out
+//! without a wait count as still there for an engine that is not ordered after this. Objects of fifos are ordered after those who put them in, and their room after those who gave it back. What a stream
+//! brings is ordered after what it was taken from, and not the other way.
 
-use super::bytes::Touch;
-use super::touch::{EITHER, WRITES};
+use super::uses::{Clock, Race, Uses};
 use crate::design::Design;
 use crate::device::LOCK_MAX;
 use std::collections::{BTreeSet, VecDeque};
 use wsp_ordered::OrderedMap;
-
-/// How far each engine is known to be.
-pub(super) type Clock = Vec<u64>;
-
-/// Most uses by place that are compared with each other.
-const MOST_SITES: usize = 1 << 14;
-/// Most ranges of bytes that are compared for them.
-const MOST_COMPARED: u64 = 1 << 25;
-
-/// A use at the place that it has in a run, by one engine, which others conflict with.
-#[derive(Debug)]
-struct Site {
-    engine: usize,
-    touch: Touch,
-    /// The clock of the engine when it was last done; 0 before.
-    last: u64,
-    others: Vec<usize>,
-}
 
 #[derive(Debug, Default)]
 struct LockOrder {
@@ -35,36 +17,93 @@ struct LockOrder {
     value: i64,
     /// By who releases it, how much so far, and its clock when it had released so much, of the last ones that the lock holds.
     given: OrderedMap<usize, (i64, VecDeque<(i64, Clock)>)>,
+    /// By who takes units out without a wait, when it did by its own clock, and how many in all, the last times.
+    removed: OrderedMap<usize, VecDeque<(u64, i64)>>,
     /// Who acquires it.
     taken: BTreeSet<usize>,
     /// Who releases it by what is written.
     releasers: BTreeSet<usize>,
 }
 
-/// Two uses that nothing orders: the later of the run and the other one.
-#[derive(Clone, Debug)]
-pub(super) struct Race {
-    pub(super) sites: [(usize, Touch); 2],
-}
-
 /// The clocks of a run.
 #[derive(Debug)]
 pub(crate) struct Order {
     clocks: Vec<Clock>,
-    touches: Vec<Vec<Touch>>,
     /// The first engine of each stream, and one behind the last stream, which is the host's.
     ends: Vec<usize>,
     locks: Vec<LockOrder>,
     /// By pool and slot: after what an object is, and after what its room is.
     full: Vec<Vec<Clock>>,
     freed: Vec<Vec<Clock>>,
-    sites: Vec<Site>,
-    known: OrderedMap<(usize, usize, i64), usize>,
-    /// Ranges of bytes that were compared.
-    compared: u64,
-    /// There were more uses than are compared: those behind them were not looked at.
-    pub(super) is_cut: bool,
-    pub(super) race: Option<Race>,
+    /// Of transfers of the host, by number: after what they ended, until they are waited for.
+    ended: OrderedMap<usize, Clock>,
+    pub(super) uses: Uses,
+}
+
+impl LockOrder {
+    /// Joins the clock of an engine that has acquired units with what is certain of those that released them.
+    ///
+    /// Of `T` units that were released in all, `T - v` were there in each run, where `v` are left. How far another engine is known is certain as soon as those units that know less of it, with all
+    /// that the engine has released itself, are fewer: one at least that knows as much was there, whichever they were.
+    fn certain(&self, engine: usize, clock: &mut Clock) {
+        let mut there = self.still_there(engine, clock);
+        loop {
+            self.certain_of(engine, clock, self.value.saturating_add(there));
+            // Who released knows what it took out itself.
+            let less = self.still_there(engine, clock);
+            if less >= there {
+                return;
+            }
+            there = less;
+        }
+    }
+
+    fn certain_of(&self, engine: usize, clock: &mut Clock, left: i64) {
+        let all = self.given.values().fold(0i64, |all, (total, _)| all.saturating_add(*total));
+        let own = self.given.get(&engine).map_or(0, |(total, _)| *total);
+        let needed = all.saturating_sub(left).saturating_sub(own);
+        // Of what may be there beyond what a lock holds, nothing is kept.
+        if left > LOCK_MAX || needed <= 0 {
+            return;
+        }
+        let others = || self.given.iter().filter(|(by, _)| **by != engine).map(|(_, given)| given);
+        let at = |clock: &Clock, of: usize| clock.get(of).copied().unwrap_or(0);
+        // Units that know of one less than so much.
+        let less = |of: usize, than: u64| {
+            let before = |(total, last): &(i64, VecDeque<(i64, Clock)>)| {
+                let behind = last.partition_point(|(_, clock)| at(clock, of) < than);
+                behind.checked_sub(1).map_or((*total - LOCK_MAX).max(0), |unit| last[unit].0)
+            };
+            others().map(before).fold(0, i64::saturating_add)
+        };
+        let count = others().filter_map(|(_, last)| Some(last.back()?.1.len())).max().unwrap_or(0);
+        if clock.len() < count {
+            clock.resize(count, 0);
+        }
+        for (of, known) in clock.iter_mut().enumerate().take(count) {
+            let most = others().filter_map(|(_, last)| Some(at(&last.back()?.1, of))).max().unwrap_or(0);
+            let (mut low, mut high) = (*known, most);
+            while low < high {
+                let middle = low + (high - low).div_ceil(2);
+                match less(of, middle) < needed {
+                    true => low = middle,
+                    false => high = middle - 1,
+                }
+            }
+            *known = low.max(*known);
+        }
+    }
+
+    /// Units that others have taken out without a wait, of which an engine with this clock does not know.
+    fn still_there(&self, engine: usize, clock: &Clock) -> i64 {
+        let unknown = |(by, removed): (&usize, &VecDeque<(u64, i64)>)| {
+            let all = removed.back().map_or(0, |(_, so_far)| *so_far);
+            let behind = removed.partition_point(|(at, _)| *at <= clock.get(*by).copied().unwrap_or(0));
+            let known = behind.checked_sub(1).map_or(0, |last| removed[last].1);
+            all.saturating_sub(known)
+        };
+        self.removed.iter().filter(|(by, _)| **by != engine).map(unknown).fold(0, i64::saturating_add)
+    }
 }
 
 fn join(clock: &mut Clock, other: &Clock) {
@@ -79,7 +118,7 @@ fn join(clock: &mut Clock, other: &Clock) {
 impl Order {
     /// At its start: what engines use, where the engines of each stream begin, the slots of pools, and first values of locks.
     pub(super) fn new(
-        touches: Vec<Vec<Touch>>,
+        uses: Uses,
         ends: Vec<usize>,
         slots: &[usize],
         locks: Vec<(i64, BTreeSet<usize>)>,
@@ -92,17 +131,13 @@ impl Order {
         let slots = || slots.iter().map(|slots| vec![Clock::new(); *slots]).collect();
         let lock = |(value, releasers): (i64, _)| LockOrder { value, releasers, ..LockOrder::default() };
         Order {
-            clocks: (0..touches.len()).map(clock).collect(),
-            touches,
+            clocks: (0..uses.engines()).map(clock).collect(),
+            ended: OrderedMap::new(),
+            uses,
             ends,
             locks: locks.into_iter().map(lock).collect(),
             full: slots(),
             freed: slots(),
-            sites: Vec::new(),
-            known: OrderedMap::new(),
-            compared: 0,
-            is_cut: false,
-            race: None,
         }
     }
 
@@ -128,14 +163,6 @@ impl Order {
         join(&mut self.clocks[engine], clock);
     }
 
-    /// Whether several use a buffer.
-    pub(super) fn any(&self) -> bool {
-        let used =
-            |touches: &Vec<Touch>| touches.iter().map(|touch| touch.buffer).collect::<BTreeSet<usize>>();
-        let all: Vec<usize> = self.touches.iter().flat_map(used).collect();
-        all.len() > all.iter().collect::<BTreeSet<_>>().len()
-    }
-
     /// The engine of the host.
     pub(super) fn host(&self) -> usize {
         self.ends[self.ends.len() - 1]
@@ -146,9 +173,17 @@ impl Order {
         self.clocks[self.host()].clone()
     }
 
-    /// The host goes on when a transfer has come to it.
-    pub(super) fn waited(&mut self, (stream, end): (usize, usize)) {
-        self.brings(self.engine(stream, end), self.host());
+    /// A transfer of the host ends at an engine, and tells it.
+    pub(super) fn ends(&mut self, engine: usize, transfer: usize) {
+        self.ended.insert(transfer, self.clocks[engine].clone());
+    }
+
+    /// The host goes on behind the end of a transfer.
+    pub(super) fn waited(&mut self, transfer: usize) {
+        let host = self.host();
+        if let Some(ended) = self.ended.remove(&transfer) {
+            join(&mut self.clocks[host], &ended);
+        }
     }
 
     /// What an engine does next is not known by those who knew all that it did.
@@ -170,24 +205,28 @@ impl Order {
     pub(super) fn take(&mut self, engine: usize, lock: usize, value: i64) {
         let (clock, of) = (&mut self.clocks[engine], &mut self.locks[lock]);
         of.value = of.value.saturating_sub(value);
-        for (by, (total, last)) in &of.given {
-            let certain = total.saturating_sub(of.value);
-            let known = last.iter().find(|(so_far, _)| *so_far >= certain);
-            if let Some((_, known)) = known.filter(|_| certain > 0 && *by != engine) {
-                join(clock, known);
-            }
-        }
+        of.certain(engine, clock);
         of.taken.insert(engine);
         self.tick(engine);
     }
 
-    /// An engine releases so many units of a lock, or acquires them without a wait where there are less than none.
+    /// An engine releases so many units of a lock, or takes them out without a wait where there are less than none.
     pub(super) fn give(&mut self, engine: usize, lock: usize, value: i64) {
-        if value <= 0 {
-            return self.take(engine, lock, value.saturating_neg());
-        }
         let (clock, of) = (&self.clocks[engine], &mut self.locks[lock]);
+        if value == 0 {
+            return;
+        }
         of.value = of.value.saturating_add(value);
+        if value < 0 {
+            let removed = of.removed.entry(engine).or_default();
+            let so_far = removed.back().map_or(0, |(_, so_far)| *so_far);
+            removed.push_back((clock[engine], so_far.saturating_sub(value)));
+            // Who knows of none of these has no certain unit of the lock.
+            if removed.len() > LOCK_MAX as usize + 1 {
+                removed.pop_front();
+            }
+            return self.tick(engine);
+        }
         let (total, last) = of.given.entry(engine).or_default();
         *total = total.saturating_add(value);
         last.push_back((*total, clock.clone()));
@@ -214,54 +253,7 @@ impl Order {
 
     /// An engine uses a buffer, `by` bytes further than it is written.
     pub(super) fn touch(&mut self, engine: usize, touch: usize, by: i64) {
-        let known = self.known.get(&(engine, touch, by)).copied();
-        let Some(site) = known.or_else(|| self.site(engine, touch, by)) else { return };
-        let clock = &self.clocks[engine];
-        let is_ordered = |other: &&usize| {
-            let Site { engine, last, .. } = self.sites[**other];
-            last <= clock.get(engine).copied().unwrap_or(0)
-        };
-        let of = |at: usize| (self.sites[at].engine, self.sites[at].touch.clone());
-        if self.race.is_none()
-            && let Some(other) = self.sites[site].others.iter().find(|other| !is_ordered(other))
-        {
-            self.race = Some(Race { sites: [of(site), of(*other)] });
-        }
-        self.sites[site].last = clock[engine];
-    }
-
-    /// A use at a place that is new; none beyond the buffer, which is a fault of its own, or where there are too many to compare it with.
-    fn site(&mut self, engine: usize, touch: usize, by: i64) -> Option<usize> {
-        let site = self.sites.len();
-        self.is_cut |= site >= MOST_SITES || self.compared > MOST_COMPARED;
-        if self.is_cut {
-            return None;
-        }
-        let of = self.touches[engine][touch].moved(by)?;
-        let writes = self.writes(&of);
-        let mut others = Vec::new();
-        self.compared += of.parts() as u64;
-        for at in 0..site {
-            let other = &self.sites[at];
-            let is_apart = other.engine == engine || other.touch.buffer != of.buffer;
-            if is_apart || !writes && !self.writes(&other.touch) {
-                continue;
-            }
-            self.compared += (of.parts() + other.touch.parts()) as u64;
-            if of.meets(&self.sites[at].touch) {
-                others.push(at);
-            }
-        }
-        others.iter().for_each(|other| self.sites[*other].others.push(site));
-        self.sites.push(Site { engine, touch: of, last: 0, others });
-        self.known.insert((engine, touch, by), site);
-        Some(site)
-    }
-
-    /// Whether a use writes: a kernel does so where nothing else writes the buffer.
-    pub(super) fn writes(&self, touch: &Touch) -> bool {
-        let all = || self.touches.iter().flatten().filter(|other| other.buffer == touch.buffer);
-        touch.writes == WRITES || touch.writes == EITHER && all().all(|other| other.writes != WRITES)
+        self.uses.add((engine, &self.clocks[engine]), touch, by);
     }
 
     /// Locks that begin with units, which one of the two acquires and another one releases.

@@ -4,13 +4,18 @@ use super::bytes::Touch;
 use super::chain::lock_name;
 use super::net::{Net, Pool, Role, Stream, StreamEnd};
 use super::order::Order;
+use super::uses::Uses;
 use crate::codes;
-use crate::design::Design;
+use crate::design::{Buffer, Design, Step, User, steps};
 use std::collections::BTreeSet;
 use wsp_diag::{Diagnostic, Label};
 
 /// The clocks of a run whose cores have these uses, and release these locks; none where each buffer has one user.
-pub(super) fn order(mut touches: Vec<Vec<Touch>>, released: &[Vec<usize>], net: &Net) -> Option<Box<Order>> {
+pub(super) fn order(
+    mut touches: Vec<Vec<Touch>>,
+    released: &[Vec<usize>],
+    (design, net): (&Design, &Net),
+) -> Option<Box<Order>> {
     let mut ends = Vec::new();
     let mut locks: Vec<(i64, BTreeSet<usize>)> =
         net.locks.iter().map(|value| (*value, BTreeSet::new())).collect();
@@ -29,8 +34,26 @@ pub(super) fn order(mut touches: Vec<Vec<Touch>>, released: &[Vec<usize>], net: 
     ends.push(touches.len());
     touches.push(Vec::new());
     let slots: Vec<usize> = net.pools.iter().map(|pool| pool.slots.len()).collect();
-    let order = Order::new(touches, ends, &slots, locks);
-    order.any().then(|| Box::new(order))
+    let uses = Uses::new(touches, words(design));
+    uses.any().then(|| Box::new(Order::new(uses, ends, &slots, locks)))
+}
+
+/// Buffers whose words the host writes.
+fn words(design: &Design) -> BTreeSet<usize> {
+    let mut found = BTreeSet::new();
+    let mut see = |step: &Step| {
+        if let Step::Parameter(word) = step {
+            let is = |buffer: &Buffer| buffer.name.as_ref() == Some(&word.buffer);
+            found.extend(design.buffers.iter().position(is));
+        }
+    };
+    design
+        .sequences
+        .iter()
+        .filter_map(|sequence| steps(sequence).ok())
+        .flatten()
+        .for_each(|step| step.walk(&mut see));
+    found
 }
 
 /// A stream moves so many bytes.
@@ -57,6 +80,7 @@ pub(super) fn piece(order: &mut Order, at: usize, (stream, pools): (&Stream, &[P
                 let bd = &chain.bds[at];
                 if !chain.holds {
                     bd.acquire.iter().for_each(|(lock, _, value)| order.take(engine, *lock, *value));
+                    order.touch(engine, at, 0);
                 }
                 if chain.done + bytes >= bd.len {
                     order.touch(engine, at, 0);
@@ -64,8 +88,12 @@ pub(super) fn piece(order: &mut Order, at: usize, (stream, pools): (&Stream, &[P
                 }
             }
             StreamEnd::Host { queue, .. } => {
-                if let Some(task) = queue.front().filter(|_| i == 0) {
+                let Some(task) = queue.front() else { continue };
+                if i == 0 {
                     order.behind(engine, &task.after);
+                }
+                if task.token && task.done + bytes >= task.bytes() {
+                    order.ends(engine, task.number);
                 }
             }
         }
@@ -76,7 +104,7 @@ pub(super) fn piece(order: &mut Order, at: usize, (stream, pools): (&Stream, &[P
 /// Who an engine is.
 fn user(order: &Order, design: &Design, streams: &[Stream], engine: usize) -> String {
     if let Some(core) = design.cores.get(engine) {
-        return format!("the core on tile {}", core.tile);
+        return User::Core(core.tile).to_string();
     }
     let (at, end) = order.end(engine);
     let mut ends =
@@ -90,11 +118,11 @@ fn user(order: &Order, design: &Design, streams: &[Stream], engine: usize) -> St
 /// What is wrong, if two use a buffer.
 pub(super) fn told(design: &Design, net: &Net) -> Option<Diagnostic> {
     let order = net.order.as_ref()?;
-    let race = order.race.as_ref()?;
+    let race = order.uses.race.as_ref()?;
     let [(later, after), (earlier, before)] = &race.sites;
     let buffer = &design.buffers[after.buffer];
     let name = buffer.name.as_ref().map_or("a buffer".to_owned(), |name| format!("buffer `@{name}`"));
-    let does = |touch: &Touch| if order.writes(touch) { "written" } else { "read" };
+    let does = |touch: &Touch| if order.uses.writes(touch) { "written" } else { "read" };
     let who = |engine: usize| user(order, design, &net.streams, engine);
     let message = format!(
         "{name} of tile {} is {} by {} and {} by {}, and no lock or fifo says which of them is first",
@@ -118,7 +146,7 @@ pub(super) fn told(design: &Design, net: &Net) -> Option<Diagnostic> {
 
 /// That uses were not looked at, where there were more than are compared.
 pub(super) fn cut(net: &Net) -> Option<Diagnostic> {
-    net.order.as_ref().filter(|order| order.is_cut)?;
+    net.order.as_ref().filter(|order| order.uses.is_cut)?;
     let message =
         "buffers are used at more places than are compared, and what comes behind them was not looked at";
     let help = "use parts of buffers in loops with written bounds, or a buffer of its own for each part";

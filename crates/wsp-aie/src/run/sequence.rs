@@ -18,7 +18,7 @@ pub(super) struct Running {
     /// Arrays: the buffer, and the bytes of an element.
     pub(super) arrays: OrderedMap<Value, (usize, u64)>,
     pub(super) numbers: OrderedMap<Value, i64>,
-    tasks: OrderedMap<Value, (Move, Vec<usize>)>,
+    tasks: OrderedMap<Value, (Vec<Move>, Vec<usize>)>,
     /// Rounds of loops so far.
     rounds: u64,
     /// Whether each transfer that was started is done.
@@ -123,7 +123,7 @@ impl Running {
         let mut see = |step: &Step| {
             found |= match step {
                 Step::Move(transfer) => is(transfer),
-                Step::Start(task, _) => self.tasks.get(task).is_some_and(|(task, _)| is(task)),
+                Step::Start(task, _) => self.tasks.get(task).is_some_and(|(task, _)| task.iter().any(is)),
                 _ => false,
             };
         };
@@ -169,29 +169,38 @@ impl Running {
         match step {
             Step::Move(transfer) => match transfer.task {
                 Some(task) => {
-                    self.tasks.insert(task, (transfer.clone(), Vec::new()));
+                    let (of, numbers) = self.tasks.entry(task).or_default();
+                    of.retain(|_| transfer.follows);
+                    of.push(transfer.clone());
+                    numbers.clear();
                     Ok(true)
                 }
-                None => Ok(self.start(design, net, transfer)?.is_some()),
+                None => Ok(!self.start(design, net, std::slice::from_ref(transfer))?.is_empty()),
             },
             Step::Start(task, span) => {
-                let Some((transfer, _)) = self.tasks.get(task).cloned() else {
+                let Some((transfers, _)) = self.tasks.get(task).cloned() else {
                     return fault("a task that was not described is started".to_owned(), *span);
                 };
-                let Some(number) = self.start(design, net, &transfer)? else { return Ok(false) };
+                let started = self.start(design, net, &transfers)?;
+                let is_started = !started.is_empty();
                 if let Some((_, numbers)) = self.tasks.get_mut(task) {
-                    numbers.push(number);
+                    numbers.extend(started);
                 }
-                Ok(true)
+                Ok(is_started)
             }
             Step::Await(task, span) => match self.tasks.get(task) {
-                Some((_, numbers)) if !numbers.is_empty() => {
+                Some((transfers, numbers)) if !numbers.is_empty() => {
                     let is_done = numbers.iter().all(|number| self.done[*number]);
                     if is_done {
                         self.unwaited.await_task(*task);
-                        let of = of_move(design, &self.tasks[task].0).and_then(|of| host_end(net, of));
-                        if let Some((order, at)) = net.order.as_mut().zip(of) {
-                            order.waited(at);
+                        let of = transfers.first().and_then(|first| of_move(design, first));
+                        if let Some(at) = of.and_then(|of| host_end(net, of))
+                            && let StreamEnd::Host { ended, .. } = end_mut(net, at)
+                        {
+                            ended.retain(|number| !numbers.contains(number));
+                        }
+                        if let Some(order) = &mut net.order {
+                            numbers.iter().for_each(|number| order.waited(*number));
                         }
                     }
                     Ok(is_done)
@@ -201,17 +210,13 @@ impl Running {
             Step::Free(..) => Ok(true),
             Step::Wait(name, span) => {
                 let at = needed(net, Of::Name(name), *span)?;
-                match end_mut(net, at) {
-                    StreamEnd::Host { finished, waited, .. } if *waited < *finished => {
-                        *waited += 1;
-                        self.unwaited.wait(&at);
-                        if let Some(order) = &mut net.order {
-                            order.waited(at);
-                        }
-                        Ok(true)
-                    }
-                    _ => Ok(false),
+                let StreamEnd::Host { ended, .. } = end_mut(net, at) else { return Ok(false) };
+                let Some(number) = ended.pop_front() else { return Ok(false) };
+                self.unwaited.wait(&at);
+                if let Some(order) = &mut net.order {
+                    order.waited(number);
                 }
+                Ok(true)
             }
             Step::Compute(op) => {
                 self.compute(design, op)?;
@@ -270,8 +275,8 @@ impl Running {
         match self.steps.get(self.at)? {
             Step::Wait(name, _) => host_end(net, Of::Name(name)).map(|(stream, _)| HostWait::End(stream)),
             Step::Move(transfer) => of(transfer).map(HostWait::Queue),
-            Step::Start(task, _) => of(&self.tasks.get(task)?.0).map(HostWait::Queue),
-            Step::Await(task, _) => of(&self.tasks.get(task)?.0).map(HostWait::End),
+            Step::Start(task, _) => of(self.tasks.get(task)?.0.first()?).map(HostWait::Queue),
+            Step::Await(task, _) => of(self.tasks.get(task)?.0.first()?).map(HostWait::End),
             _ => None,
         }
     }
@@ -286,8 +291,25 @@ impl Running {
         }
     }
 
-    /// Puts a transfer into its channel's queue; none where that is full.
-    fn start(&mut self, design: &Design, net: &mut Net, transfer: &Move) -> Result<Option<usize>, Failure> {
+    /// Puts transfers, which go on one behind the other, into their channel's queue; their numbers, and none where that is full.
+    fn start(&mut self, design: &Design, net: &mut Net, transfers: &[Move]) -> Result<Vec<usize>, Failure> {
+        let mut numbers = Vec::new();
+        for transfer in transfers {
+            match self.start_one(design, net, transfer)? {
+                Some(number) => numbers.push(number),
+                None => break,
+            }
+        }
+        Ok(numbers)
+    }
+
+    /// One that follows another finds room.
+    fn start_one(
+        &mut self,
+        design: &Design,
+        net: &mut Net,
+        transfer: &Move,
+    ) -> Result<Option<usize>, Failure> {
         let span = transfer.span;
         let Some(of) = of_move(design, transfer) else {
             return fault("a transfer of no channel".to_owned(), span);
@@ -303,7 +325,8 @@ impl Running {
         // What goes into the memory of the host always tells its end.
         task.token |= at.1 > 0 && transfer.task.is_none();
         let StreamEnd::Host { queue, .. } = end_mut(net, at) else { return Ok(None) };
-        if queue.len() > QUEUE {
+        let waiting = queue.iter().skip(1).filter(|task| !task.follows).count();
+        if waiting >= QUEUE && !transfer.follows {
             return Ok(None);
         }
         let token = task.token;
@@ -345,6 +368,7 @@ impl Running {
                 element,
                 round_bytes,
                 done: 0,
+                follows: transfer.follows,
                 token: transfer.token,
                 number,
                 after: Vec::new(),

@@ -67,11 +67,11 @@ impl StreamEnd {
     ) -> Result<(), Overflow> {
         match self {
             StreamEnd::Chain(chain) => chain.advance(bytes, locks)?,
-            StreamEnd::Host { queue, finished, .. } => {
+            StreamEnd::Host { queue, ended, .. } => {
                 let Some(task) = queue.front_mut() else { return Ok(()) };
                 task.done += bytes;
                 if task.done == task.bytes() {
-                    *finished += u64::from(task.token);
+                    ended.extend(task.token.then_some(task.number));
                     finished_tasks.push(task.number);
                     queue.pop_front();
                 }
@@ -165,10 +165,15 @@ fn copy(
     Ok(())
 }
 
-/// Moves bytes until an end lacks something.
-pub(super) fn go(net: &mut Net, at: usize, memory: &mut [Vec<u8>], scratch: &mut Vec<u8>) -> Moved {
+/// Moves bytes until an end lacks something, or so many pieces were moved.
+pub(super) fn go(
+    net: &mut Net,
+    at: usize,
+    most: u64,
+    (memory, scratch): (&mut [Vec<u8>], &mut Vec<u8>),
+) -> Moved {
     let mut moved = Moved::default();
-    loop {
+    while moved.pieces < most {
         let stream = &net.streams[at];
         let Ok((from, first, mut bytes)) = stream.from.run(net, 0) else { return moved };
         if !take_arbiter(&mut net.arbiters, at) {
@@ -205,6 +210,7 @@ pub(super) fn go(net: &mut Net, at: usize, memory: &mut [Vec<u8>], scratch: &mut
             held.for_each(|(_, holder)| *holder = None);
         }
     }
+    moved
 }
 
 /// Takes the arbiter that a stream needs, and holds it until the packet ends; whether it has it.

@@ -1,18 +1,12 @@
 //! Where bodies of cores use buffers that others use too: operations of our own before what uses them, as far out of loops as it is certain that they are done.
 
-use crate::design::{Core, Design};
+use crate::design::{Core, Design, Effect};
 use crate::mlir::{Attr, Block, Dim, Op, Type, Value};
 use std::collections::BTreeSet;
 use wsp_ordered::OrderedMap;
 
-/// The operation: a buffer, and values that with `factors` and `offset` make the first byte; `dims` in bytes, `width`, and `writes`.
+/// The operation: a buffer, and values that with `factors` and `offset` make the first byte; `dims` in bytes, `width`, and the number of the `effect`.
 pub(super) const TOUCH: &str = "wsp.touch";
-
-/// What an access does: [`Op::find_int`] of `writes`.
-pub(super) const READS: i64 = 0;
-pub(super) const WRITES: i64 = 1;
-/// A kernel reads it or writes it.
-pub(super) const EITHER: i64 = 2;
 
 /// Whether an operation, or one in it, takes or gives objects or locks.
 pub(super) fn decides(op: &Op) -> bool {
@@ -47,18 +41,18 @@ pub(super) fn shared(design: &Design) -> BTreeSet<Value> {
     uses.iter().filter(|(_, count)| **count > 1).map(|(value, _)| *value).collect()
 }
 
-/// A core whose uses of these buffers are told.
-pub(super) fn told(design: &Design, core: &Core, shared: &BTreeSet<Value>) -> Core {
-    let mut told = core.clone();
+/// A core with an operation of ours for each of its uses of these buffers.
+pub(super) fn marked(design: &Design, core: &Core, shared: &BTreeSet<Value>) -> Core {
+    let mut marked = core.clone();
     if shared.is_empty() {
-        return told;
+        return marked;
     }
     let mut made = OrderedMap::new();
     let ops = core.body.blocks.iter().flat_map(|block| &block.ops);
     ops.for_each(|op| op.walk(&mut |op| made.extend(op.results.iter().map(|value| (*value, op)))));
-    let teller = Teller { design, shared, made };
-    told.body.blocks = core.body.blocks.iter().map(|block| teller.outer(block)).collect();
-    told
+    let marker = Marker { design, shared, made };
+    marked.body.blocks = core.body.blocks.iter().map(|block| marker.outer(block)).collect();
+    marked
 }
 
 /// A loop of which each round is certain: its variable, and the first value, the step and the number of those that it has.
@@ -99,10 +93,10 @@ impl Sum {
 /// One use of a shared buffer by an operation: which operand it is, and what is done to it.
 struct Access {
     operand: usize,
-    writes: i64,
+    effect: Effect,
 }
 
-struct Teller<'a> {
+struct Marker<'a> {
     design: &'a Design,
     shared: &'a BTreeSet<Value>,
     /// What makes each value.
@@ -116,7 +110,7 @@ struct Inside {
     before: Vec<Op>,
 }
 
-impl Teller<'_> {
+impl Marker<'_> {
     /// A block around objects and locks.
     fn outer(&self, block: &Block) -> Block {
         let mut ops = Vec::new();
@@ -143,7 +137,7 @@ impl Teller<'_> {
         Block { args: block.args.clone(), ops }
     }
 
-    /// An operation without objects and locks, with what it uses told before it, or `before` all of the statement where it is certain.
+    /// An operation without objects and locks, with its uses before it, or `before` all of the statement where they are certain.
     fn statement(&self, mut op: Op, certain: bool, inside: &mut Inside, out: &mut Vec<Op>) {
         for access in self.accesses(&op) {
             let touch = certain.then(|| self.touch(&op, &access, inside)).flatten();
@@ -168,15 +162,8 @@ impl Teller<'_> {
     }
 
     fn accesses(&self, op: &Op) -> Vec<Access> {
-        let writes = |operand: usize| match op.name.as_str() {
-            "memref.load" | "vector.load" => READS,
-            "memref.store" | "vector.store" => WRITES,
-            "memref.copy" if operand == 0 => READS,
-            "memref.copy" => WRITES,
-            _ => EITHER,
-        };
         let used = op.operands.iter().enumerate().filter(|(_, value)| self.shared.contains(value));
-        used.map(|(operand, _)| Access { operand, writes: writes(operand) }).collect()
+        used.map(|(operand, _)| Access { operand, effect: Effect::of(op, operand) }).collect()
     }
 
     /// The rounds of a loop with written bounds.
@@ -265,7 +252,7 @@ impl Teller<'_> {
         Some((first, element.checked_mul(lanes)?))
     }
 
-    /// What is told before all of a statement; none where it is not known there.
+    /// The use before all of a statement; none where its place is not known there.
     fn touch(&self, op: &Op, access: &Access, inside: &Inside) -> Option<Op> {
         let of = |value| self.sum(value, &inside.own, &inside.rounds);
         let (mut first, width) = self.place(op, access, &of)?;
@@ -284,7 +271,7 @@ impl Teller<'_> {
         Some(touch(op, access, &first, (width, dims)))
     }
 
-    /// What is told where it is done, with the values that its indices have then.
+    /// The use where it is done, with the values that its indices have then.
     fn here(&self, op: &Op, access: &Access) -> Option<Op> {
         let of = |value| Some(Sum { fixed: 0, terms: OrderedMap::from_iter([(value, 1)]) });
         let (first, width) = self.place(op, access, &of)?;
@@ -300,7 +287,7 @@ fn touch(op: &Op, access: &Access, first: &Sum, (width, dims): (u64, Vec<Dim>)) 
         .attr("dims", Attr::Dims(dims))
         .int("offset", first.fixed)
         .int("width", width as i64)
-        .int("writes", access.writes);
+        .int("effect", access.effect as i64);
     touch.span = op.span;
     touch
 }

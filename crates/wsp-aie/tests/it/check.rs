@@ -350,6 +350,47 @@ const HELD: &str = "module {
 }
 ";
 
+/// What each run refuses of a core: types of operands, indices of the first and the last round beyond a memory, steps of loops. What may never be done is left to the run.
+#[test]
+fn cores_that_no_run_takes_are_refused() {
+    let with = |from: &str, to: &str| {
+        assert!(SCALE.contains(from), "{from}");
+        codes(&SCALE.replace(from, to))
+    };
+    assert_eq!(with("arith.muli %x, %three : i32", "arith.mulf %x, %three : i32"), [1805]);
+    assert_eq!(with("memref.load %a[%i]", "memref.load %a[%three]"), [1805]);
+    assert_eq!(with("%c256 = arith.constant 256", "%c256 = arith.constant 257"), [1861]);
+    let load = "          %x = memref.load %a[%i] : memref<256xi32>\n";
+    let back = |by: u32| {
+        let before = format!(
+            "          %back = arith.constant {by} : index\n          %at = arith.subi %i, %back : index\n"
+        );
+        with(load, &(before + &load.replace("%i]", "%at]")))
+    };
+    assert_eq!([back(0), back(1)], [vec![], vec![1861]]);
+    assert_eq!(with("%c256 step %c1", "%c256 step %c0"), [1861]);
+    // Rows of a vector are those of the memory; memory under another name is not followed.
+    let rows = |shape: &str| {
+        let buffer = "    %rows = aie.buffer(%core) : memref<4x4xi32>\n    %work = ";
+        let text = SCALE.replace("    %work = ", buffer);
+        codes(
+            &text.replace(
+                load,
+                &[
+                    &format!(
+                        "          %r = vector.load %rows[%c0, %c0] : memref<4x4xi32>, vector<{shape}xi32>\n"
+                    ),
+                    load,
+                ]
+                .concat(),
+            ),
+        )
+    };
+    assert_eq!([rows("2x4"), rows("8x4"), rows("5")], [vec![], vec![1861], vec![1861]]);
+    let never = "          %never = arith.cmpi slt, %i, %c0 : index\n          scf.if %never {\n            %past = memref.load %a[%c256] : memref<256xi32>\n          }\n";
+    assert_eq!(with(load, &[never, load].concat()), Vec::<u16>::new());
+}
+
 #[test]
 fn a_sequence_that_another_one_opens_is_a_warning() {
     let found = wsp_aie::check(&design(HELD));

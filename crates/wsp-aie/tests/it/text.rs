@@ -257,8 +257,7 @@ fn blocks_of_the_generic_form_have_their_ends() {
     }
 }
 
-/// An empty block has no end, and an operation that ends blocks of others is none; an empty `else` is none at all.
-/// So have those of operations whose own spelling has them: what is read is read again as it is printed.
+/// Blocks of operations whose own spelling has ends have them: what is read is read again as it is printed.
 #[test]
 fn blocks_of_the_own_form_have_ends_that_it_spells() {
     const LOCKS: &str = include_str!("designs/locks.mlir");
@@ -279,6 +278,7 @@ fn blocks_of_the_own_form_have_ends_that_it_spells() {
     }
 }
 
+/// An empty block has no end, and an operation that ends blocks of others is none; an empty `else` is none at all.
 #[test]
 fn blocks_end_with_what_ends_their_operation() {
     let core = |body: &str| {

@@ -324,6 +324,10 @@ fn an_emitted_design_is_given_back_and_run() {
             "no sequence of the design has an argument `n`",
         ),
         (
+            vec!["run", &design, "--input", &given, "--set", "x=3"],
+            "`x` is an array of the sequence, and is given as a number",
+        ),
+        (
             vec!["run", &design, "--input", &given, "--threads", "2"],
             "`--threads` has no meaning for a design",
         ),
